@@ -1,0 +1,55 @@
+"""What a service does under load: the shape of every steady-state and simulated result."""
+
+from dataclasses import dataclass
+
+from core.quantities import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class LoadCurve:
+    """Speeds of one replica set over a load axis of n points.
+
+    Arrays have the shape (3, n): axis 0 holds the optimistic, expected and pessimistic efficiency
+    quantile (``core.quantities.LOW, EXPECTED, HIGH``), so times rise and throughputs fall along it.
+    ``users`` and ``running`` count over all replicas.
+    """
+
+    users: FloatArray  # (n,) requests in the system, waiting ones included
+    running: FloatArray  # (3, n) requests being decoded
+    time_to_first_token: FloatArray  # (3, n) s, mean
+    queue_seconds: FloatArray  # (3, n) part of it: waiting for room in the cache or the batch
+    prefill_seconds: FloatArray  # (3, n) part of it: reading the own prompt
+    other_prefills_seconds: FloatArray  # (3, n) part of it: other prompts read first
+    base_seconds: FloatArray  # (3, n) part of it: server, first decode step
+    time_per_output_token: FloatArray  # (3, n) s, (end to end - TTFT) / (output - 1)
+    output_tokens_per_second: FloatArray  # (3, n) all replicas together
+    requests_per_second: FloatArray  # (3, n)
+    prefill_share: FloatArray  # (3, n) share of a decoding request's time spent on others' prompts
+    stable: FloatArray  # (n,) 1 where the load can be carried, 0 where the queue grows for ever
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorTime:
+    """Time of one kind of operator in one step of one device, expected quantile."""
+
+    key: str  # text key below "operators."
+    seconds: float
+    flops: float
+    bytes: float
+    bound: str  # "compute", "bandwidth", "link" or "launch"
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One step of a phase at the operating point: who takes what, and what limits it."""
+
+    seconds: float
+    shares: dict[str, float]  # "compute", "bandwidth", "link", "launch" → share of the time
+    operators: tuple[OperatorTime, ...]
+    compute_format: str  # the format that the matrices are multiplied in
+    native: bool  # False: weights are expanded first
+
+    @property
+    def bottleneck(self) -> str:
+        """The bound with the largest share."""
+        return max(self.shares, key=lambda key: self.shares[key])

@@ -1,0 +1,148 @@
+"""One description of a model: an ordered list of layer groups.
+
+Each layer has one token mixer and one channel mixer.  Parameters, FLOPs, bytes and cache are all
+derived from these fields (``core.model``); nothing derived is stored here.
+"""
+
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from core.spec.base import Spec, declared
+
+Count = Annotated[int, Field(ge=0, le=10**16)]
+
+
+class Attention(Spec):
+    """Softmax attention: MHA, GQA and MQA, over everything or over a window."""
+
+    kind: Literal["attention"] = "attention"
+    heads: int = declared(kind="count", ge=1, le=4096)
+    kv_heads: int = declared(kind="count", ge=1, le=4096)
+    head_dim: int = declared(kind="count", ge=1, le=65536)
+    value_head_dim: int | None = None  # None: as head_dim
+    window: int | None = None  # tokens a layer looks back; None: all of them
+    window_kind: Literal["sliding", "chunked"] = "sliding"
+    qkv_bias: bool = False
+    output_bias: bool = False
+    qk_norm: Literal["none", "per_head", "full"] = "none"
+    output_gate: Literal["none", "per_head", "elementwise"] = "none"
+    sinks: bool = False  # one learned logit a head
+    reuses_cache: bool = False  # reads the cache of an earlier layer, keeps none of its own
+    key_is_value: bool = False  # one projection and one cache tensor serve as K and V
+    other_parameters: Count = 0  # small tensors without a field of their own
+
+
+class SparseIndexer(Spec):
+    """The small attention that picks the top-k tokens a sparse layer reads."""
+
+    heads: int = declared(kind="count", ge=1, le=4096)
+    head_dim: int = declared(kind="count", ge=1, le=65536)
+    top_k: int = declared(kind="count", ge=1)
+
+
+class LatentAttention(Spec):
+    """Multi-head latent attention (MLA): one compressed vector a token serves all heads."""
+
+    kind: Literal["latent_attention"] = "latent_attention"
+    heads: int = declared(kind="count", ge=1, le=4096)
+    query_rank: int | None = None  # None: a plain query projection
+    kv_rank: int = declared(kind="count", ge=1, le=65536)
+    nope_head_dim: int = declared(kind="count", ge=0, le=65536)
+    rope_head_dim: int = declared(kind="count", ge=0, le=65536)
+    value_head_dim: int = declared(kind="count", ge=1, le=65536)
+    indexer: SparseIndexer | None = None
+    other_parameters: Count = 0
+
+
+class RecurrentMixer(Spec):
+    """Linear attention and state-space layers: a state of fixed size instead of a cache."""
+
+    kind: Literal["recurrent"] = "recurrent"
+    family: Literal["gated_delta", "kimi_delta", "mamba", "mamba2", "lightning", "short_conv"]
+    heads: int = declared(kind="count", ge=1, le=65536)
+    state_elements: Count  # recurrent state of one sequence, elements
+    convolution_elements: Count = 0  # convolution state of one sequence, elements
+    projection_parameters: Count  # all matrices that multiply every token
+    other_parameters: Count = 0
+
+
+class NoMixer(Spec):
+    """The layer has no such part."""
+
+    kind: Literal["none"] = "none"
+
+
+class DenseMlp(Spec):
+    """A feed-forward block, plain (two matrices) or gated (three)."""
+
+    kind: Literal["mlp"] = "mlp"
+    intermediate: int = declared(kind="count", ge=1)
+    gated: bool = True
+    bias: bool = False
+
+
+class MixtureOfExperts(Spec):
+    """Routed experts of which each token visits a few, with optional shared experts."""
+
+    kind: Literal["moe"] = "moe"
+    experts: int = declared(kind="count", ge=1, le=65536)
+    experts_per_token: int = declared(kind="count", ge=1, le=65536)
+    intermediate: int = declared(kind="count", ge=1)  # width of one routed expert
+    gated: bool = True
+    expert_bias: bool = False
+    shared_intermediate: Count = 0  # summed width of the shared experts
+    shared_gate: bool = False  # one extra output that weighs the shared experts
+    router_bias: bool = False
+    dense_intermediate: Count = 0  # a dense block that runs beside the experts
+    latent_width: int | None = None  # experts work in a narrower space, reached by two projections
+    other_parameters: Count = 0
+
+
+TokenMixer = Annotated[
+    Attention | LatentAttention | RecurrentMixer | NoMixer, Field(discriminator="kind")
+]
+ChannelMixer = Annotated[DenseMlp | MixtureOfExperts | NoMixer, Field(discriminator="kind")]
+
+
+class LayerGroup(Spec):
+    """``count`` identical layers in a row."""
+
+    count: int = declared(kind="count", ge=1, le=100_000)
+    token_mixer: TokenMixer
+    channel_mixer: ChannelMixer
+    norm_parameters: Count = 0  # norms and scalars of one layer, query and key norms excluded
+
+
+class Architecture(Spec):
+    """A whole model.  ``groups`` are in the order of execution."""
+
+    hidden: int = declared(kind="count", ge=1, le=1_000_000)
+    vocabulary: int = declared(kind="count", ge=1, le=10_000_000)
+    groups: tuple[LayerGroup, ...] = Field(min_length=1, max_length=4096)
+    tied_embeddings: bool = False
+    embedding_width: int | None = None  # None: as hidden
+    position_parameters: Count = 0  # learned position table
+    final_norm_parameters: Count = 0
+    head_bias: bool = False
+    lookup_parameters: Count = 0  # tables that are only looked up (per-layer embeddings, n-grams)
+    other_text_parameters: Count = 0
+    vision_parameters: Count = 0
+    audio_parameters: Count = 0
+    mtp_parameters: Count = 0  # multi-token-prediction module, kept out of every total
+    stated_parameters: int | None = None  # "by numbers": the derived parts are scaled to this total
+
+    @cached_property
+    def layers(self) -> int:
+        """Number of layers."""
+        return sum(group.count for group in self.groups)
+
+    @cached_property
+    def kinds(self) -> tuple[LayerGroup, ...]:
+        """Layers merged by likeness, whatever their order: what a sum over layers runs over."""
+        merged: dict[LayerGroup, int] = {}
+        for group in self.groups:
+            one = group if group.count == 1 else group.model_copy(update={"count": 1})
+            merged[one] = merged.get(one, 0) + group.count
+        return tuple(one.model_copy(update={"count": n}) for one, n in merged.items())

@@ -1,0 +1,63 @@
+"""The base of every specification: immutable, strict, and closed against unknown fields.
+
+A field is declared once, here and nowhere else: type, unit, range, step.  Forms, messages,
+file checks and tooltips read this declaration.  The words of a field live in the catalogue of
+each language under ``fields.<class>.<field>.{label,help}``.
+"""
+
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.fields import FieldInfo
+
+
+class Spec(BaseModel):
+    """An immutable record.  Wrong types, unknown fields, NaN and infinity are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class FieldMeta(NamedTuple):
+    """What an editor must know about a field beyond its type."""
+
+    unit: str  # "", "tokens", "GB", "GiB", "s", "ms", "1" (a bare share), ...
+    step: float  # of the arrow keys; 0: no stepping
+    kind: str  # "count", "quantity", "fraction", "choice", "text"
+    minimum: float | None
+    maximum: float | None
+
+
+def declared(
+    default: Any = ...,
+    *,
+    unit: str = "",
+    step: float = 0,
+    kind: str = "quantity",
+    ge: float | None = None,
+    le: float | None = None,
+    choices: str = "",
+) -> Any:
+    """Declare a field with its unit, range and step.
+
+    ``choices`` names the list that a choice is taken from ("weight_formats", "accelerators", ...);
+    the list itself depends on the scenario and is given by the form.
+    """
+    extra = {"unit": unit, "step": step, "kind": kind, "choices": choices}
+    return Field(default, ge=ge, le=le, json_schema_extra=extra)
+
+
+def field_meta(spec: type[BaseModel], name: str) -> FieldMeta:
+    """Return the declaration of ``spec.name``.  KeyError for an unknown field."""
+    info: FieldInfo = spec.model_fields[name]
+    extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
+    low = high = None
+    for constraint in info.metadata:
+        low = getattr(constraint, "ge", low)
+        high = getattr(constraint, "le", high)
+    return FieldMeta(
+        str(extra.get("unit", "")),
+        float(extra.get("step", 0) or 0),  # type: ignore[arg-type]
+        str(extra.get("kind", "quantity")),
+        low,
+        high,
+    )

@@ -1,0 +1,24 @@
+"""The whole question: a model on devices under an engine and a load, with targets."""
+
+from pydantic import Field
+
+from core.spec.accelerator import Accelerator
+from core.spec.base import Spec
+from core.spec.deployment import Deployment
+from core.spec.engine import Engine, Precision
+from core.spec.model import Model
+from core.spec.workload import Targets, Workload
+
+
+class Scenario(Spec):
+    """Self-contained: model and device are stored inside, so a file means the same for ever."""
+
+    name: str = Field("", max_length=300)
+    model: Model
+    accelerator: Accelerator
+    deployment: Deployment = Deployment()
+    precision: Precision = Precision()
+    engine: Engine = Engine()
+    workload: Workload = Workload()
+    targets: Targets = Targets()
+    notes: str = Field("", max_length=100_000)

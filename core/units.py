@@ -1,0 +1,162 @@
+"""Numbers at the edge: what people type, and what they read.
+
+Inside the core everything is SI (bytes, seconds, FLOP/s) as plain numbers.  Here text becomes a
+number and a number becomes text.  K of tokens is 1,024 everywhere; GB is 10⁹ and GiB 2³⁰ bytes.
+"""
+
+import math
+import re
+from typing import NamedTuple
+
+from core.errors import InvalidScenario, Problem
+
+GIB = 2**30
+GB = 10**9
+
+_BINARY = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_NUMBER = re.compile(
+    r"""\s*(?:<=|>=|[≤≥])?\s*
+        (?P<sign>[-+−]?)(?P<number>\d[\d.,_\u00a0\u202f' ]*|[.,]\d+)(?P<exponent>[eE][-+]?\d{1,3})?
+        \s*(?P<rest>[^\d]*?)\s*$""",
+    re.VERBOSE,
+)
+# Units as typed, lower case → factor to the base of that dimension.
+_TIME_S = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0}
+_MAX_TEXT = 64
+
+
+class Shown(NamedTuple):
+    """A number and its unit as two texts, so that the unit can be drawn smaller."""
+
+    number: str
+    unit: str
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.unit}".strip()
+
+
+def parse_quantity(text: str, unit: str = "") -> float:
+    """Read what a person typed into a field of the given unit and return it in that unit.
+
+    Accepts ``8k``, ``32K``, ``1.5M``, ``128Ki``, ``24GB``, ``24 GiB``, ``≤ 100 ms``, ``90 %``, grouping by
+    space, apostrophe or underscore, and both decimal marks.  Raises InvalidScenario with the code
+    ``number.unreadable`` or ``number.unit``.
+    """
+    match = _NUMBER.match(text[:_MAX_TEXT]) if len(text) <= _MAX_TEXT else None
+    if match is None:
+        raise InvalidScenario(Problem("number.unreadable", values={"text": text[:_MAX_TEXT]}))
+    number = _decimal(match["number"])
+    if number is None:
+        raise InvalidScenario(Problem("number.unreadable", values={"text": text}))
+    value = float(f"{number}{match['exponent'] or ''}")
+    if match["sign"] in ("-", "−"):
+        value = -value
+    factor = _factor(match["rest"].strip(), unit)
+    if factor is None or not math.isfinite(value * factor):
+        raise InvalidScenario(Problem("number.unit", values={"text": text, "unit": unit}))
+    return value * factor
+
+
+def _decimal(digits: str) -> str | None:
+    """Digits with any grouping to a plain decimal; a lone comma is a decimal mark unless it groups."""
+    bare = re.sub(r"[\u00a0\u202f' _]", "", digits).rstrip(".,")
+    if "," in bare and "." in bare:
+        last = max(bare.rfind(","), bare.rfind("."))
+        whole, fraction = re.sub(r"[.,]", "", bare[:last]), bare[last + 1 :]
+        return f"{whole}.{fraction}"
+    for mark in ",.":
+        if bare.count(mark) > 1:
+            parts = bare.split(mark)
+            return "".join(parts) if all(len(p) == 3 for p in parts[1:]) else None
+    if re.fullmatch(r"[1-9]\d{0,2},\d{3}", bare):
+        return bare.replace(",", "")  # 4,608 is how this program itself writes it
+    return bare.replace(",", ".")
+
+
+def _factor(rest: str, unit: str) -> float | None:
+    """Factor from the typed suffix to ``unit``; None when the two do not go together."""
+    low = rest.lower()
+    if low in ("", unit.lower()):
+        return 1.0
+    if unit in ("s", "ms"):
+        given = _TIME_S.get(low)
+        return None if given is None else given / _TIME_S[unit]
+    if unit == "1":
+        return 0.01 if low == "%" else None
+    if unit in ("GB", "GiB", "MiB", "GB/s"):
+        match = re.fullmatch(r"([kmgt]?)(i?)b?(/s)?", low)
+        if match is None or bool(match[3]) and unit != "GB/s":
+            return None
+        given_bytes = (_BINARY if match[2] else _DECIMAL)[match[1]]
+        return given_bytes / {"GB": GB, "GB/s": GB, "GiB": GIB, "MiB": 2**20}[unit]
+    match = re.fullmatch(r"([kmgt])(i?)\s*([a-z/]*)", low)
+    if match is None or match[3] not in ("", unit.lower(), unit.lower().rstrip("s"), "b"):
+        return None
+    return float((_BINARY if match[2] or unit == "tokens" else _DECIMAL)[match[1]])
+
+
+def three_digits(value: float) -> str:
+    """Three significant digits, no exponent between 0.001 and a million, true minus, grouped."""
+    if not math.isfinite(value):
+        return "–"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    decimals = max(0, 2 - math.floor(math.log10(size)))
+    rounded = round(size, decimals)
+    decimals = max(0, 2 - math.floor(math.log10(rounded))) if rounded else decimals
+    if decimals > 6:
+        text = f"{size:.2e}"
+    elif size >= 1000:
+        step = 10 ** (math.floor(math.log10(rounded)) - 2)
+        text = f"{round(size / step) * step:,.0f}"
+    else:
+        text = f"{size:.{decimals}f}"
+        if "." in text and size >= 100:
+            text = text.rstrip("0").rstrip(".")
+    return ("−" if value < 0 else "") + text
+
+
+def show_time(seconds: float) -> Shown:
+    """A duration in the unit that suits it."""
+    size = abs(seconds)
+    if not math.isfinite(seconds):
+        return Shown("–", "")
+    for limit, factor, unit in ((1e-3, 1e6, "µs"), (1.0, 1e3, "ms"), (1e4, 1.0, "s")):
+        if size < limit * 0.9995:
+            return Shown(three_digits(seconds * factor), unit)
+    return Shown(three_digits(seconds), "s")
+
+
+def show_bytes(count: float, unit: str = "GiB") -> Shown:
+    """Bytes in GiB (or GB), three significant digits."""
+    return Shown(three_digits(count / (GIB if unit == "GiB" else GB)), unit)
+
+
+def show_tokens(count: float) -> str:
+    """A number of tokens: 512, 4.5K, 16K, 1M (K is 1,024)."""
+    if not math.isfinite(count):
+        return "–"
+    for size, letter in ((2**20, "M"), (2**10, "K")):
+        if count >= size:
+            value = count / size
+            text = f"{value:.1f}" if value < 100 else f"{value:.0f}"
+            return (text[:-2] if text.endswith(".0") else text) + letter
+    return f"{count:.0f}"
+
+
+def show_count(count: float) -> str:
+    """A whole number with grouping; three digits from a hundred thousand up."""
+    if not math.isfinite(count):
+        return "–"
+    return f"{count:,.0f}" if abs(count) < 100_000 else three_digits(count)
+
+
+def editable(value: float, unit: str = "") -> str:
+    """The shortest text that reads back as exactly this value in a field of this unit."""
+    if unit == "tokens" and value >= 1024 and (value * 2) % 1024 == 0:
+        return show_tokens(value) if parse_quantity(show_tokens(value), unit) == value else f"{value:g}"
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value)}"
+    return repr(float(value)) if unit != "1" else f"{value:.4g}"

@@ -1,0 +1,63 @@
+"""The words of the program: one catalogue a language, looked up by key.
+
+``Words`` is handed to whoever speaks (command line, window, reports); nothing here is global.
+Keys are dotted; a text may hold ``{name}`` places.  A missing key falls back to English and then
+to the key itself, and a test keeps that from ever happening.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import resources
+from core.errors import Problem
+
+LANGUAGES = ("en", "zh_CN")
+
+
+@cache
+def _catalogue(language: str) -> Mapping[str, str]:
+    tree = json.loads(resources.read_text(f"i18n/{language}.json"))
+    flat: dict[str, str] = {}
+
+    def walk(prefix: str, node: Any) -> None:
+        for key, value in node.items():
+            if isinstance(value, dict):
+                walk(f"{prefix}{key}.", value)
+            else:
+                flat[prefix + key] = value
+
+    walk("", tree)
+    return flat
+
+
+class Words:
+    """The texts of one language."""
+
+    def __init__(self, language: str = "en") -> None:
+        self.language = language if language in LANGUAGES else "en"
+        self._texts = _catalogue(self.language)
+
+    def __call__(self, key: str, /, **values: object) -> str:
+        """The text of a key with its places filled."""
+        text = self._texts.get(key) or _catalogue("en").get(key)
+        if text is None:
+            return key
+        return text.format_map(values) if values else text
+
+    def has(self, key: str) -> bool:
+        """Whether the language itself has the key."""
+        return key in self._texts
+
+    def problem(self, problem: Problem) -> str:
+        """The sentence for a problem."""
+        values = dict(problem.values)
+        if problem.paths:
+            values.setdefault("field", self.field(problem.paths[0]))
+        return self(f"problems.{problem.code}", **values)
+
+    def field(self, path: str) -> str:
+        """The name of a scenario field such as ``workload.users``."""
+        key = f"fields.{path}.label"
+        return self(key) if self.has(key) or key in _catalogue("en") else path
