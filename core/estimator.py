@@ -11,6 +11,7 @@ from core.memory.ledger import Ledger
 from core.quantities import Range
 from core.serving.load import Phase
 from core.spec.scenario import Scenario
+from core.words import Phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,11 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One sentence and one explaining line, as text keys with values."""
+    """One sentence and one explaining line; ``Words.phrase`` gives the text."""
 
     state: str  # "good": meets every target, "warn": runs but misses one, "bad": cannot run
-    headline: Problem
-    detail: Problem
+    headline: Phrase
+    detail: Phrase
     missed: tuple[str, ...]  # keys of the quantities that miss their target
 
 

@@ -7,13 +7,28 @@ to the key itself, and a test keeps that from ever happening.
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import resources
 from core.errors import Problem
+from core.units import show_count
 
 LANGUAGES = ("en", "zh_CN")
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A text key with what fills its places: text, numbers, or further phrases."""
+
+    key: str
+    values: dict[str, object] = field(default_factory=dict, compare=False)
+
+
+def counted(key: str, count: int) -> Phrase:
+    """``key`` with ``{n}``, or ``key_one`` for one: "16 users", "1 user"."""
+    return Phrase(f"{key}_one" if count == 1 else key, {"n": show_count(count)})
 
 
 @cache
@@ -44,7 +59,12 @@ class Words:
         text = self._texts.get(key) or _catalogue("en").get(key)
         if text is None:
             return key
-        return text.format_map(values) if values else text
+        filled = {k: self.phrase(v) if isinstance(v, Phrase) else v for k, v in values.items()}
+        return text.format_map(filled).strip() if values else text
+
+    def phrase(self, phrase: Phrase) -> str:
+        """The text of a phrase, inner phrases included."""
+        return self(phrase.key, **phrase.values)
 
     def has(self, key: str) -> bool:
         """Whether the language itself has the key."""
