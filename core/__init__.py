@@ -1,0 +1,4 @@
+"""Inferometer's core: from a scenario to numbers, without a window.
+
+``core.estimator.estimate`` is the one entry.
+"""

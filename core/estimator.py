@@ -3,51 +3,72 @@
 Deterministic; no clock, files or globals.
 """
 
-from dataclasses import dataclass
+import numpy as np
 
-from core.errors import Problem
-from core.memory.capacity import Capacity
-from core.memory.ledger import Ledger
-from core.quantities import Range
-from core.serving.load import Phase
+from core.explain.verdict import judge
+from core.memory.build import build_ledger
+from core.memory.capacity import Capacity, capacity
+from core.quantities import EXPECTED, HIGH, LOW, FloatArray, Range
+from core.results import Estimate, Speed, Verdict
+from core.serving.load import LoadCurve
+from core.serving.steady_state import Service, closed_loop, open_loop, phases, prepare
+from core.spec.checks import check
 from core.spec.scenario import Scenario
-from core.words import Phrase
+
+__all__ = ["Estimate", "Speed", "Verdict", "estimate"]
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """Speeds at the operating point; present only when the model fits."""
+def estimate(scenario: Scenario) -> Estimate:
+    """Estimate memory, speed and capacity of one scenario.
 
-    time_to_first_token: Range  # s
-    first_token_parts: dict[str, float]  # "queue", "prefill", "other_prefills", "base" → s, expected
-    time_per_output_token: Range  # s
-    output_throughput: Range  # tok/s, all replicas
-    request_throughput: Range  # 1/s
-    users: float  # requests in the system
-    running: float  # of them being decoded
-    stable: bool  # False: requests arrive faster than they are answered
-    prefill_share: float  # share of a decoding request's time spent on other users' prompts
-    prefill: Phase
-    decode: Phase
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """One sentence and one explaining line; ``Words.phrase`` gives the text."""
-
-    state: str  # "good": meets every target, "warn": runs but misses one, "bad": cannot run
-    headline: Phrase
-    detail: Phrase
-    missed: tuple[str, ...]  # keys of the quantities that miss their target
+    Raises nothing for a scenario that passes ``core.spec.checks.check`` without errors.
+    """
+    ledger = build_ledger(scenario)
+    ceiling = capacity(scenario, ledger)
+    speed = None
+    if ledger.fits:
+        service = prepare(scenario)
+        curve = load_at_point(scenario, service, ceiling)
+        speed = _speed(service, curve, scenario)
+        if scenario.workload.load == "requests":
+            users = min(float(curve.users[0]), float(ceiling.max_users))
+            ledger = build_ledger(scenario, users)
+    notes = tuple(p for p in check(scenario) if p.severity != "error")
+    return Estimate(scenario, ledger, ceiling, speed, judge(scenario, ledger, ceiling, speed), notes)
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """Everything about one scenario.  ``speed`` is None when it does not start."""
+def load_at_point(scenario: Scenario, service: Service, ceiling: Capacity) -> LoadCurve:
+    """The load curve at the scenario's own point, n = 1."""
+    work = scenario.workload
+    if work.load == "requests":
+        return open_loop(service, np.array([work.request_rate]), ceiling.kv_tokens)
+    return closed_loop(service, np.array([float(work.users)]), ceiling.kv_tokens)
 
-    scenario: Scenario
-    ledger: Ledger
-    capacity: Capacity
-    speed: Speed | None
-    verdict: Verdict
-    notes: tuple[Problem, ...]
+
+def _range(values: FloatArray) -> Range:
+    """Times rise along axis 0 and throughputs fall; either way low <= expected <= high."""
+    low, high = sorted((float(values[LOW, 0]), float(values[HIGH, 0])))
+    return Range(low, float(values[EXPECTED, 0]), high)
+
+
+def _speed(service: Service, curve: LoadCurve, scenario: Scenario) -> Speed:
+    prefill, decode = phases(service, float(curve.running[EXPECTED, 0]))
+    parts = {
+        "queue": curve.queue_seconds,
+        "other_prefills": curve.other_prefills_seconds,
+        "prefill": curve.prefill_seconds,
+        "base": curve.base_seconds,
+    }
+    return Speed(
+        time_to_first_token=_range(curve.time_to_first_token),
+        first_token_parts={key: float(value[EXPECTED, 0]) for key, value in parts.items()},
+        time_per_output_token=_range(curve.time_per_output_token),
+        output_throughput=_range(curve.output_tokens_per_second),
+        request_throughput=_range(curve.requests_per_second),
+        users=float(curve.users[0]),
+        running=float(curve.running[EXPECTED, 0]),
+        stable=bool(curve.stable[0]),
+        prefill_share=float(curve.prefill_share[EXPECTED, 0]),
+        prefill=prefill,
+        decode=decode,
+    )

@@ -1,0 +1,131 @@
+"""The verdict: one sentence that a person can act on, and the line that explains it."""
+
+from core.memory.capacity import Capacity, Change, smallest_change_that_fits
+from core.memory.ledger import Ledger
+from core.results import Speed, Verdict
+from core.spec.change import get_value
+from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from core.spec.scenario import Scenario
+from core.units import show_bytes, show_count, show_time, show_tokens, three_digits
+from core.words import Phrase, counted
+
+
+def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | None) -> Verdict:
+    """The verdict on a scenario.  What cannot run comes first, then what misses a target."""
+    if speed is None:
+        return _does_not_fit(scenario, ledger)
+    missed = missed_targets(scenario, ceiling, speed)
+    detail = Phrase("verdict.detail_speed", _speed_values(speed))
+    users = counted("units.users", round(speed.users))
+    if not speed.stable:
+        values = {
+            "rate": three_digits(scenario.workload.request_rate),
+            "ceiling": three_digits(speed.request_throughput.expected),
+        }
+        return Verdict("warn", Phrase("verdict.unstable", values), detail, missed)
+    if speed.users > ceiling.max_users:
+        values = {
+            "max": show_count(ceiling.max_users),
+            "waiting": show_count(round(speed.users) - ceiling.max_users),
+            "users": show_count(round(speed.users)),
+        }
+        return Verdict("warn", Phrase("verdict.waits", values), detail, missed)
+    if not missed:
+        has_target = any(v is not None for _, v in scenario.targets)
+        key = "verdict.good" if has_target else "verdict.good_no_target"
+        return Verdict("good", Phrase(key, {"users": users, **_speed_values(speed)}), detail, ())
+    return Verdict("warn", _missed_headline(scenario, ceiling, speed, missed[0], users), detail, missed)
+
+
+def missed_targets(scenario: Scenario, ceiling: Capacity, speed: Speed) -> tuple[str, ...]:
+    """Keys of the quantities whose expected value misses its target, the worst ratio first."""
+    targets = scenario.targets
+    ratios = {
+        "time_to_first_token": _over(speed.time_to_first_token.expected, targets.time_to_first_token_s),
+        "time_per_output_token": _over(
+            speed.time_per_output_token.expected * 1e3, targets.time_per_output_token_ms
+        ),
+        "concurrent_users": _over(float(targets.users or 0), max(ceiling.max_users, 1e-9)),
+    }
+    missing = {key: ratio for key, ratio in ratios.items() if ratio > 1}
+    return tuple(sorted(missing, key=lambda key: -missing[key]))
+
+
+def _over(value: float, limit: float | None) -> float:
+    return 0.0 if limit is None else value / limit
+
+
+def _missed_headline(
+    scenario: Scenario, ceiling: Capacity, speed: Speed, key: str, users: Phrase
+) -> Phrase:
+    targets = scenario.targets
+    if key == "time_to_first_token":
+        values = {
+            "users": users,
+            "value": show_time(speed.time_to_first_token.expected),
+            "target": show_time(targets.time_to_first_token_s or 0.0),
+        }
+        return Phrase("verdict.slow_ttft", values)
+    if key == "time_per_output_token":
+        values = {
+            "users": users,
+            "value": show_time(speed.time_per_output_token.expected),
+            "target": show_time((targets.time_per_output_token_ms or 0.0) / 1e3),
+        }
+        return Phrase("verdict.slow_tpot", values)
+    most = counted("units.users", ceiling.max_users)
+    return Phrase("verdict.few_users", {"users": most, "target": show_count(targets.users or 0)})
+
+
+def _speed_values(speed: Speed) -> dict[str, object]:
+    return {
+        "ttft": show_time(speed.time_to_first_token.expected),
+        "rate": three_digits(1 / speed.time_per_output_token.expected),
+        "limit": _limit(speed),
+    }
+
+
+def _limit(speed: Speed) -> Phrase:
+    """What a person waits for most, in words."""
+    queue = speed.first_token_parts["queue"] / max(speed.time_to_first_token.expected, 1e-12)
+    if queue > 0.5:
+        return Phrase("verdict.limit.queue", {"share": f"{queue:.0%}".replace("%", " %")})
+    if speed.prefill_share > 0.4:
+        share = f"{speed.prefill_share:.0%}".replace("%", " %")
+        return Phrase("verdict.limit.prefill_interference", {"share": share})
+    return Phrase(f"verdict.limit.{speed.decode.bottleneck}")
+
+
+def _does_not_fit(scenario: Scenario, ledger: Ledger) -> Verdict:
+    headline = Phrase(
+        "verdict.does_not_fit",
+        {"needed": show_bytes(ledger.needed_bytes), "budget": show_bytes(ledger.budget_bytes)},
+    )
+    changes = smallest_change_that_fits(scenario)
+    change = Phrase("verdict.change_none")
+    if changes:
+        change = Phrase("verdict.change", {"change": phrase_of(scenario, changes)})
+    weights = ledger.bytes_of("weights")
+    values: dict[str, object] = {
+        "weights": show_bytes(weights),
+        "format": WEIGHT_FORMATS[scenario.precision.weights].label,
+        "users": counted("units.users", scenario.workload.users),
+        "change": change,
+    }
+    key = "verdict.detail_weights" if weights > ledger.budget_bytes else "verdict.detail_load"
+    return Verdict("bad", headline, Phrase(key, values), ("memory_per_device",))
+
+
+def phrase_of(scenario: Scenario, changes: tuple[Change, ...]) -> Phrase:
+    """The words for a change: the field that says most, with its new value."""
+    first = changes[0]
+    new: object = first.value
+    if first.path == "precision.weights":
+        new = WEIGHT_FORMATS[str(first.value)].label
+    elif first.path == "precision.kv_cache":
+        new = CACHE_FORMATS[str(first.value)].label
+    elif first.path.endswith("_tokens") or first.path == "engine.max_model_len":
+        new = show_tokens(float(str(first.value)))
+    elif isinstance(get_value(scenario, first.path), int):
+        new = show_count(float(str(first.value)))
+    return Phrase(f"changes.{first.path}", {"new": new})
