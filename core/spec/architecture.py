@@ -63,7 +63,8 @@ class RecurrentMixer(Spec):
     family: Literal["gated_delta", "kimi_delta", "mamba", "mamba2", "lightning", "short_conv"]
     heads: int = declared(kind="count", ge=1, le=65536)
     state_elements: Count  # recurrent state of one sequence, elements
-    convolution_elements: Count = 0  # convolution state of one sequence, elements
+    convolution_elements: Count = 0  # convolution state of one sequence, 16-bit elements
+    state_bits: Literal[16, 32] = 16  # of the recurrent state
     projection_parameters: Count  # all matrices that multiply every token
     other_parameters: Count = 0
 
@@ -97,6 +98,7 @@ class MixtureOfExperts(Spec):
     router_bias: bool = False
     dense_intermediate: Count = 0  # a dense block that runs beside the experts
     latent_width: int | None = None  # experts work in a narrower space, reached by two projections
+    zero_experts: Count = 0  # choices of the router that compute nothing
     other_parameters: Count = 0
 
 
@@ -146,3 +148,11 @@ class Architecture(Spec):
             one = group if group.count == 1 else group.model_copy(update={"count": 1})
             merged[one] = merged.get(one, 0) + group.count
         return tuple(one.model_copy(update={"count": n}) for one, n in merged.items())
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.hidden, self.vocabulary, self.groups, self.stated_parameters))
+
+    def __hash__(self) -> int:
+        # Results are cached by architecture, so its hash is taken many times.
+        return self._hash
