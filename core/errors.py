@@ -34,5 +34,9 @@ class UnreadableFile(InferometerError):
     """A file that is missing, broken, too large, or of a kind we do not know."""
 
 
+class UnwritableFile(InferometerError):
+    """A place that nothing can be written to."""
+
+
 class NotFound(InferometerError):
     """A name that no catalogue entry answers to."""

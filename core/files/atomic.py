@@ -1,0 +1,114 @@
+"""Files written whole or not at all, and read with a limit."""
+
+import contextlib
+import errno
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from core.errors import Problem, UnreadableFile, UnwritableFile
+from core.strict_json import MAX_BYTES, shortened
+
+_READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def read_limited(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+    """Return the file's bytes.
+
+    Raises UnreadableFile: ``file.not_found``, ``file.is_a_folder``, ``file.not_a_file`` (pipes and
+    devices would never end), ``file.too_large`` {limit}, ``file.no_permission``, ``file.not_read``.
+    """
+    shown = shortened(str(path))
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise UnreadableFile(Problem("file.is_a_folder", values={"path": shown}))
+        if not stat.S_ISREG(mode):
+            raise UnreadableFile(Problem("file.not_a_file", values={"path": shown}))
+        with open(path, "rb") as file:
+            data = file.read(max_bytes + 1)
+    except FileNotFoundError:
+        raise UnreadableFile(Problem("file.not_found", values={"path": shown})) from None
+    except PermissionError:
+        raise UnreadableFile(Problem("file.no_permission", values={"path": shown})) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = shortened(getattr(error, "strerror", None) or str(error))
+        raise UnreadableFile(Problem("file.not_read", values={"path": shown, "reason": reason})) from None
+    if len(data) > max_bytes:
+        raise UnreadableFile(Problem("file.too_large", values={"path": shown, "limit": max_bytes // 2**20}))
+    return data
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Replace the file by ``data`` in one step: a reader sees the old file or the new one, never a part.
+
+    Follows symbolic links and keeps the permissions of a file that is there.  Raises UnwritableFile:
+    ``file.read_only``, ``file.disk_full``, ``file.folder_missing``, ``file.is_a_folder``,
+    ``file.not_a_file``, ``file.not_written`` {reason}.
+    """
+    shown = shortened(str(path))
+    try:
+        target = Path(os.path.realpath(path))
+        _replace(target, data, _mode_for(target, shown))
+    except FileNotFoundError:
+        raise UnwritableFile(Problem("file.folder_missing", values={"path": shown})) from None
+    except (OSError, ValueError) as error:
+        raise UnwritableFile(_write_problem(error, shown)) from None
+
+
+def _mode_for(target: Path, shown: str) -> int:
+    """Permission bits of the file to come."""
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        umask = os.umask(0)
+        os.umask(umask)
+        return 0o666 & ~umask
+    if stat.S_ISDIR(mode):
+        raise UnwritableFile(Problem("file.is_a_folder", values={"path": shown}))
+    if not stat.S_ISREG(mode):
+        raise UnwritableFile(Problem("file.not_a_file", values={"path": shown}))
+    # Replacing needs no right on the file itself: its owner's wish is asked for here.
+    if not mode & 0o222 or not os.access(target, os.W_OK):
+        raise UnwritableFile(Problem("file.read_only", values={"path": shown}))
+    return stat.S_IMODE(mode)
+
+
+def _replace(target: Path, data: bytes, mode: int) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=".inferometer-", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a power cut, where folders can be opened at all."""
+    if os.name != "posix":
+        return
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _write_problem(error: OSError | ValueError, shown: str) -> Problem:
+    number = getattr(error, "errno", None)
+    if number in _READ_ONLY:
+        return Problem("file.read_only", values={"path": shown})
+    if number in _FULL:
+        return Problem("file.disk_full", values={"path": shown})
+    reason = shortened(getattr(error, "strerror", None) or str(error))
+    return Problem("file.not_written", values={"path": shown, "reason": reason})
