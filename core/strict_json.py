@@ -112,7 +112,7 @@ def _check(tree: Any, surrogates: bool) -> None:
             node = _Refused("field.not_text", node)
         if isinstance(node, _Refused):
             place = ".".join(path)
-            values = {"field": place, "text": shortened(node.text)}
+            values: dict[str, object] = {"field": place, "text": shortened(node.text)}
             raise UnreadableFile(Problem(node.code, (place,), values))
         if len(path) > MAX_DEPTH:
             raise UnreadableFile(Problem("file.too_deep", values={"limit": MAX_DEPTH}))
