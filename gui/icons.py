@@ -38,7 +38,9 @@ def pixmap(name: str, colour: QColor, size: float = SIZE, ratio: float = 1.0) ->
 
 def draw(painter: QPainter, name: str, at: QPointF, colour: QColor, size: float = SIZE) -> None:
     """Draw an icon with its upper left corner at ``at``."""
-    painter.drawPixmap(at, pixmap(name, colour, size, painter.device().devicePixelRatioF()))
+    # Not the device's ratio: a widget rendered into a picture is asked for the picture's.
+    ratio = painter.deviceTransform().m11()
+    painter.drawPixmap(at, pixmap(name, colour, size, ratio if ratio > 0 else 1.0))
 
 
 def icon(name: str, colour: QColor | None = None) -> QIcon:

@@ -1,0 +1,188 @@
+"""What each of the five cards says about an estimate; no painting here."""
+
+from dataclasses import dataclass
+
+from core.quantities import Range
+from core.results import Estimate
+from core.units import GIB, Shown, show_bytes, show_count, show_time, show_tokens, three_digits
+from core.words import Words
+
+CARD_KEYS = (
+    "time_to_first_token",
+    "time_per_output_token",
+    "output_throughput",
+    "memory_per_device",
+    "concurrent_users",
+)
+_HEADROOM = 1.25  # the bullet's track is this much longer than its largest mark
+
+
+@dataclass(frozen=True)
+class Card:
+    """Texts and marks of one card; marks are shares of the track."""
+
+    key: str
+    name: str = ""
+    short: str = ""  # the abbreviation beside the name
+    value: str = ""
+    unit: str = ""
+    state: str = ""  # of the value: "", "warn", "bad"
+    note: str = ""  # left: range, spare
+    target: str = ""  # right
+    target_state: str = ""  # "": no mark; "good", "warn", "bad"
+    has_bullet: bool = False
+    low: float = 0.0
+    high: float = 0.0
+    mark: float = 0.0
+    target_mark: float | None = None
+    spoken: str = ""
+
+
+def cards_of(estimate: Estimate, words: Words) -> tuple[Card, ...]:
+    """The five cards in order."""
+    scenario, speed = estimate.scenario, estimate.speed
+    targets = scenario.targets
+    if speed is None:
+        timed = [_not_started(key, words) for key in CARD_KEYS[:3]]
+    else:
+        per_token = targets.time_per_output_token_ms
+        timed = [
+            _timed(CARD_KEYS[0], speed.time_to_first_token, targets.time_to_first_token_s, words),
+            _timed(
+                CARD_KEYS[1],
+                speed.time_per_output_token,
+                None if per_token is None else per_token / 1e3,
+                words,
+            ),
+            _throughput(speed.output_throughput, words),
+        ]
+    return (*timed, _memory(estimate, words), _users(estimate, words))
+
+
+def range_text(low: str, high: str) -> str:
+    """A range with an en dash between spaces."""
+    return f"{low} – {high}"
+
+
+def _finish(card: Card, words: Words) -> Card:
+    parts = [f"{card.name}: {card.value} {card.unit}".strip(), card.note]
+    if card.target_state:
+        said = "cards.meets" if card.target_state == "good" else "cards.misses"
+        parts.append(words(said, target=card.target))
+    else:
+        parts.append(card.target)
+    return Card(**{**card.__dict__, "spoken": ", ".join(p for p in parts if p)})
+
+
+def _not_started(key: str, words: Words) -> Card:
+    card = Card(
+        key,
+        name=words(f"cards.{key}.name"),
+        short=words(f"cards.{key}.short"),
+        value="—",
+        target=words("cards.does_not_start"),
+    )
+    return _finish(card, words)
+
+
+def _in_unit(seconds: float, unit: str) -> str:
+    """Seconds as a number in a unit already chosen."""
+    return three_digits(seconds * {"µs": 1e6, "ms": 1e3, "s": 1.0}.get(unit, 1.0))
+
+
+def _timed(key: str, value: Range, target: float | None, words: Words) -> Card:
+    shown = show_time(value.expected)
+    limit = show_time(target) if target is not None else Shown("", "")
+    met = target is None or value.expected <= target
+    longest = _HEADROOM * max(value.high, target or 0.0, 1e-12)
+    unit = "" if limit.unit == shown.unit else f" {limit.unit}"
+    card = Card(
+        key,
+        name=words(f"cards.{key}.name"),
+        short=words(f"cards.{key}.short"),
+        value=shown.number,
+        unit=shown.unit,
+        state="" if met else "warn",
+        note=range_text(_in_unit(value.low, shown.unit), _in_unit(value.high, shown.unit)),
+        target=words("cards.no_target") if target is None else f"≤ {_bare(limit.number)}{unit}",
+        target_state="" if target is None else "good" if met else "warn",
+        has_bullet=True,
+        low=value.low / longest,
+        high=value.high / longest,
+        mark=value.expected / longest,
+        target_mark=None if target is None else target / longest,
+    )
+    return _finish(card, words)
+
+
+def _bare(number: str) -> str:
+    """A limit that a person set, without the zeros of three digits: 4, not 4.00."""
+    return number.rstrip("0").rstrip(".") if "." in number else number
+
+
+def _throughput(value: Range, words: Words) -> Card:
+    longest = _HEADROOM * max(value.high, 1e-12)
+    card = Card(
+        "output_throughput",
+        name=words("cards.output_throughput.name"),
+        value=three_digits(value.expected),
+        unit=words("units.tok_per_s"),
+        note=range_text(three_digits(value.low), three_digits(value.high)),
+        target=words("cards.no_target"),
+        has_bullet=True,
+        low=value.low / longest,
+        high=value.high / longest,
+        mark=value.expected / longest,
+    )
+    return _finish(card, words)
+
+
+def _memory(estimate: Estimate, words: Words) -> Card:
+    ledger = estimate.ledger
+    needed, budget = ledger.needed_bytes, ledger.budget_bytes
+    longest = max(ledger.device_bytes, needed, 1)
+    shown = show_bytes(needed)
+    gap = three_digits(abs(budget - needed) / GIB)
+    card = Card(
+        "memory_per_device",
+        name=words("cards.memory_per_device.name"),
+        value=shown.number,
+        unit=shown.unit,
+        state="" if ledger.fits else "bad",
+        note=words("cards.spare" if ledger.fits else "cards.too_much", value=gap),
+        target=f"≤ {three_digits(budget / GIB)}",
+        target_state="good" if ledger.fits else "bad",
+        has_bullet=True,
+        high=needed / longest,
+        mark=needed / longest,
+        target_mark=budget / longest,
+    )
+    return _finish(card, words)
+
+
+def _users(estimate: Estimate, words: Words) -> Card:
+    most = estimate.capacity.max_users
+    wanted = estimate.scenario.targets.users
+    met = wanted is None or most >= wanted
+    missed = "warn" if estimate.speed is not None else "bad"
+    longest = 4 / 3 * max(most, wanted or 0, 1)
+    note = ""
+    if estimate.speed is not None:
+        length = show_tokens(estimate.scenario.engine.max_model_len)
+        count = show_count(estimate.capacity.max_users_at_model_length)
+        note = words("cards.users_at_length", count=count, length=length)
+    card = Card(
+        "concurrent_users",
+        name=words("cards.concurrent_users.name"),
+        value=show_count(most),
+        unit=words("cards.at_most"),
+        state="" if met and most > 0 else missed,
+        note=note,
+        target=words("cards.no_target") if wanted is None else f"≥ {show_count(wanted)}",
+        target_state="" if wanted is None else "good" if met else missed,
+        has_bullet=True,
+        high=most / longest,
+        mark=most / longest,
+        target_mark=None if wanted is None else wanted / longest,
+    )
+    return _finish(card, words)

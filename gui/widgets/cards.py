@@ -1,0 +1,272 @@
+"""Five numbers as one strip: value, range, and how they stand to their targets."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPolygonF,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from core.results import Estimate
+from core.words import Words
+from gui import icons
+from gui.theme import manager, theme
+from gui.widgets import paint
+from gui.widgets.card_content import CARD_KEYS, Card, cards_of
+
+MARGIN = 24
+GAP = 16  # between a card and the hairline beside it
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Places of the rows in one card, from its top."""
+
+    name: float
+    value: float
+    bullet: float
+    notes: float
+    height: int
+
+
+_LARGE = _Rows(22.5, 47, 68, 83, 104)
+_SMALL = _Rows(16, 38, 58, 72.5, 88)
+
+
+class CardView(QWidget):
+    """One number.  A click, Enter or Space selects it."""
+
+    chosen = Signal(str)
+    step = Signal(int)
+
+    def __init__(self, key: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.key = key
+        self.card = Card(key)
+        self.rows = _LARGE
+        self.selected = False
+        self.stale_text = ""
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setObjectName(f"card.{key}")
+
+    def set_card(self, card: Card) -> None:
+        """Show new content; nothing is painted when it is the same."""
+        if card != self.card:
+            self.card = card
+            self.setAccessibleName(card.spoken)
+            self.update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """Select."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.chosen.emit(self.key)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Enter and Space select, arrows move to the neighbour."""
+        key = event.key()
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self.chosen.emit(self.key)
+        elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
+            self.step.emit(1 if key == Qt.Key.Key_Right else -1)
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802
+        """Show the ring."""
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802
+        """Take the ring away."""
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        """Name, value, bullet, range and target."""
+        t, card, rows = theme(), self.card, self.rows
+        painter = QPainter(self)
+        inner = QRectF(GAP, 0, self.width() - 2 * GAP, self.height())
+        hovered = self.underMouse() and not self.selected
+        painter.fillRect(self.rect(), t.side if hovered else t.canvas)
+        stale = bool(self.stale_text)
+        colour = t.ink3 if stale else t.state(card.state) if card.state in ("warn", "bad") else t.ink
+        scale = t.scale
+
+        def band(centre: float, height: float) -> QRectF:
+            return QRectF(inner.left(), (centre - height / 2) * scale, inner.width(), height * scale)
+
+        name = band(rows.name, 20)
+        label = t.ink3 if stale else t.ink2
+        used = paint.text(painter, name, card.name, t.font("body_medium"), label)
+        short = t.font("caption")
+        if card.short and used + 8 + paint.width(short, card.short) <= inner.width():
+            base = paint.baseline_of(t.font("body"), name.top(), name.height())
+            paint.on_baseline(painter, name.left() + used + 8, base, card.short, short, t.ink3)
+        value = band(rows.value, 28)
+        base = paint.baseline_of(t.font("title20"), value.top(), value.height())
+        end = paint.on_baseline(painter, value.left(), base, card.value, t.font("title20"), colour)
+        paint.on_baseline(painter, end + 4.5, base, card.unit, t.font("body"), t.ink3 if stale else t.ink2)
+        if card.has_bullet:
+            self._bullet(painter, inner, rows.bullet * scale, colour, stale)
+        self._notes(painter, band(rows.notes, 16))
+        bottom = self.height()
+        paint.hairline(painter, 0, bottom - 1, self.width(), bottom - 1, t.line)
+        if self.selected:
+            painter.fillRect(QRectF(inner.left(), bottom - 2, inner.width(), 2), t.accent)
+        if self.hasFocus():
+            paint.focus_ring(painter, QRectF(GAP - 8, 4, self.width() - 2 * GAP + 16, bottom - 9), t.accent)
+        painter.end()
+
+    def _bullet(self, painter: QPainter, inner: QRectF, y: float, colour: QColor, stale: bool) -> None:
+        t, card = theme(), self.card
+
+        def x(share: float) -> float:
+            return inner.left() + min(1.0, max(0.0, share)) * inner.width()
+
+        y = round(y)
+        track = t.control if t.name == "contrast" else t.line
+        painter.fillRect(QRectF(inner.left(), y - 1, inner.width(), 2), track)
+        low, high = x(card.low), x(card.high)
+        painter.fillRect(QRectF(low, y - 2, max(high - low, 1), 4), t.control)
+        mark = min(max(round(x(card.mark)), inner.left() + 1), inner.right() - 1)
+        painter.fillRect(QRectF(mark - 1, y - 5, 2, 10), t.ink3 if stale else colour)
+        if card.target_mark is not None:
+            at = min(max(x(card.target_mark), inner.left() + 4), inner.right() - 4)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(t.ink3 if stale else t.state(card.target_state))
+            painter.drawPolygon(
+                QPolygonF([QPointF(at - 4, y - 9), QPointF(at + 4, y - 9), QPointF(at, y - 4)])
+            )
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+    def _notes(self, painter: QPainter, box: QRectF) -> None:
+        t, card = theme(), self.card
+        if self.stale_text:
+            paint.text(painter, box, self.stale_text, t.font("caption"), t.ink3)
+            return
+        font = t.font("caption_medium")
+        size = t.px(12)
+        used = paint.width(font, card.target) + (size + 6 if card.target_state else 0)
+        colour = t.state(card.target_state) if card.target_state else t.ink3
+        paint.text(painter, box, card.target, font, colour, paint.RIGHT)
+        if card.target_state:
+            icon = "tick" if card.target_state == "good" else "cross"
+            at = QPointF(round(box.right() - used), round(box.center().y() - size / 2))
+            icons.draw(painter, icon, at, colour, size)
+        # Where the two would meet the range goes: the bullet still shows it.
+        if paint.width(t.font("caption"), card.note) + used + 3 <= box.width():
+            paint.text(painter, box, card.note, t.font("caption"), t.ink3)
+
+
+class CardStrip(QWidget):
+    """The five cards, parted by hairlines.  ``selected`` carries the key of the quantity."""
+
+    selected = Signal(str)
+
+    def __init__(self, words: Words, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = words
+        self._estimate: Estimate | None = None
+        self._small = False
+        self.setObjectName("cards")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.cards = [CardView(key, self) for key in CARD_KEYS]
+        for index, card in enumerate(self.cards):
+            card.chosen.connect(self._choose)
+            card.step.connect(lambda by, at=index: self._focus(at + by))
+        self.cards[0].selected = True
+        manager.changed.connect(self._restyle)
+
+    @property
+    def current(self) -> str:
+        """Key of the selected quantity."""
+        return next(card.key for card in self.cards if card.selected)
+
+    def show_estimate(self, estimate: Estimate) -> None:
+        """Show the five numbers of an estimate."""
+        self._estimate = estimate
+        for view, card in zip(self.cards, cards_of(estimate, self._words), strict=True):
+            view.set_card(card)
+
+    def set_words(self, words: Words) -> None:
+        """Speak another language."""
+        self._words = words
+        if self._estimate is not None:
+            self.show_estimate(self._estimate)
+
+    def set_stale(self, stale: bool) -> None:
+        """Grey the numbers while a fresh estimate is late."""
+        said = self._words("cards.updating") if stale else ""
+        for card in self.cards:
+            if card.stale_text != said:
+                card.stale_text = said
+                card.update()
+
+    def set_small(self, small: bool) -> None:
+        """Use the small height."""
+        self._small = small
+        for card in self.cards:
+            card.rows = _SMALL if small else _LARGE
+        self._restyle()
+
+    def select(self, key: str) -> None:
+        """Mark a card as the selected one."""
+        for card in self.cards:
+            if card.selected != (card.key == key):
+                card.selected = card.key == key
+                card.update()
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """Height by size class."""
+        return QSize(MARGIN * 2 + 5 * 150, theme().px((_SMALL if self._small else _LARGE).height))
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        """Five cards of 128 px and what parts them."""
+        return QSize(2 * MARGIN + 5 * theme().px(128) + 4 * 2 * GAP, self.sizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Share the width equally, on whole pixels."""
+        self._place()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        """Ground, hairlines between the cards and below."""
+        t = theme()
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), t.canvas)
+        bottom = self.height() - 1
+        paint.hairline(painter, 0, bottom, self.width(), bottom, t.line)
+        rows = self.cards[0].rows
+        for card in self.cards[1:]:
+            x = card.geometry().left() - 1
+            paint.hairline(painter, x, t.px(rows.name - 6), x, t.px(rows.notes + 6), t.line)
+        painter.end()
+
+    def _place(self) -> None:
+        inner = self.width() - 2 * MARGIN - 8 * GAP - 4
+        left = float(MARGIN - GAP)
+        for card in self.cards:
+            right = left + inner / 5 + 2 * GAP
+            card.setGeometry(QRect(round(left), 0, round(right) - round(left), self.height()))
+            left = right + 1  # the hairline
+
+    def _choose(self, key: str) -> None:
+        self.select(key)
+        self.selected.emit(key)
+
+    def _focus(self, index: int) -> None:
+        if 0 <= index < len(self.cards):
+            self.cards[index].setFocus(Qt.FocusReason.TabFocusReason)
+
+    def _restyle(self) -> None:
+        self.updateGeometry()
+        self._place()
+        self.update()

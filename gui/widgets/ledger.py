@@ -1,0 +1,198 @@
+"""The memory of one device: a stacked bar and the account below it."""
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from core.memory.ledger import LineKey
+from core.results import Estimate
+from core.words import Words
+from gui.theme import Theme, manager, theme
+from gui.widgets import paint
+from gui.widgets.ledger_content import Account, Row, account_of
+
+_LEAST_ROW, _MOST_ROW, _MOST_ROW_LARGE = 16, 22, 28
+_SHARES_FROM = 520  # width from which the shares are shown
+
+
+class LedgerView(QWidget):
+    """Title, caption, bar and account.  ``size_class``: "small", "medium" or "large"."""
+
+    def __init__(self, words: Words, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = words
+        self._estimate: Estimate | None = None
+        self._account: Account | None = None
+        self._size_class = "medium"
+        self.setObjectName("ledger")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setAccessibleName(words("ledger.title"))
+        manager.changed.connect(self.updateGeometry)
+
+    @property
+    def account(self) -> Account | None:
+        """What is shown."""
+        return self._account
+
+    def show_estimate(self, estimate: Estimate) -> None:
+        """Show the ledger of an estimate."""
+        self._estimate = estimate
+        account = account_of(estimate, self._words)
+        if account == self._account:
+            return
+        if self._account is None or len(account.rows) != len(self._account.rows):
+            self.updateGeometry()
+        self._account = account
+        self.setAccessibleDescription(account.spoken)
+        self.update()
+
+    def set_words(self, words: Words) -> None:
+        """Speak another language."""
+        self._words = words
+        self.setAccessibleName(words("ledger.title"))
+        if self._estimate is not None:
+            self.show_estimate(self._estimate)
+
+    def set_size_class(self, size_class: str) -> None:
+        """Heights of bar and rows by the window's size class."""
+        self._size_class = size_class
+        self.updateGeometry()
+        self.update()
+
+    def _head(self) -> float:
+        """Height above the bar: title, caption and the mark's label."""
+        return 44 if self._size_class == "small" else 60
+
+    def _bar_height(self) -> float:
+        return {"small": 20, "large": 32}.get(self._size_class, 24)
+
+    def _rows_count(self) -> int:
+        return len(self._account.rows) if self._account else 8
+
+    def _height(self, row: float) -> int:
+        return theme().px(self._head() + self._bar_height() + 10 + row * self._rows_count() + 2)
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """Room for the account at its comfortable row height."""
+        return QSize(384, self._height(_MOST_ROW_LARGE if self._size_class == "large" else _MOST_ROW))
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        """Room for the account at its tightest."""
+        return QSize(300, self._height(_LEAST_ROW))
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        """Head, bar, account."""
+        t = theme()
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), t.canvas)
+        small = self._size_class == "small"
+        title = QRectF(0, 0, self.width(), t.px(20))
+        used = paint.text(painter, title, self._words("ledger.title"), t.font("body_semibold"), t.ink)
+        account = self._account
+        if account is not None:
+            if small:
+                base = paint.baseline_of(t.font("body_semibold"), 0, title.height())
+                paint.on_baseline(painter, used + 11, base, account.caption, t.font("caption"), t.ink3)
+            else:
+                box = QRectF(0, t.px(20), self.width(), t.px(16))
+                paint.text(painter, box, account.caption, t.font("caption"), t.ink3)
+            top = t.px(self._head())
+            bar = QRectF(0, top, self.width(), t.px(self._bar_height()))
+            self._bar(painter, bar, account, t)
+            self._account_rows(painter, bar.bottom() + t.px(10), account, t)
+        painter.end()
+
+    def _bar(self, painter: QPainter, bar: QRectF, account: Account, t: Theme) -> None:
+        limit = round(bar.left() + account.limit * bar.width())
+        over = bool(account.over_text)
+        paint.frame(painter, bar, t.line2)
+        start, edge = bar.left(), 0.0
+        for key, share in account.segments:
+            edge += share
+            end = round(bar.left() + edge * bar.width())
+            if end > start:
+                # One pixel of ground between the parts, where they are thick enough to bear it.
+                stop = end - 1 if end - start >= 4 and edge < 0.9999 else end
+                self._segment(
+                    painter, QRectF(start, bar.top(), stop - start, bar.height()), key, limit, over, t
+                )
+                if stop < end:
+                    painter.fillRect(QRectF(stop, bar.top(), 1, bar.height()), t.canvas)
+            start = end
+        mark = t.bad if over else t.ink
+        if over:
+            paint.frame(painter, QRectF(limit, bar.top(), bar.right() - limit, bar.height()), t.bad, 2)
+        painter.fillRect(QRectF(limit - 1, bar.top() - t.px(6), 2, bar.height() + t.px(10)), mark)
+        self._labels(painter, bar, limit, account, mark, t)
+
+    def _segment(
+        self, painter: QPainter, box: QRectF, key: LineKey, limit: float, over: bool, t: Theme
+    ) -> None:
+        if key == "kv_cache_spare":
+            paint.hatch(painter, box, t.ledger[key], t.ledger["kv_cache"])
+            return
+        if not over or box.right() <= limit:
+            painter.fillRect(box, t.ledger[key])
+            return
+        inside = QRectF(box.left(), box.top(), max(0.0, limit - box.left()), box.height())
+        painter.fillRect(box, t.washed[key])
+        painter.fillRect(inside, t.ledger[key])
+
+    def _labels(
+        self, painter: QPainter, bar: QRectF, limit: float, account: Account, colour: QColor, t: Theme
+    ) -> None:
+        font = t.font("caption_semibold")
+        box_top, height = bar.top() - t.px(21), t.px(16)
+        wide = paint.width(font, account.limit_text)
+        after = paint.width(font, account.over_text)
+        if not account.over_text:
+            left = max(0.0, limit - 4 - wide)
+            paint.text(painter, QRectF(left, box_top, wide + 1, height), account.limit_text, font, colour)
+            return
+        if limit - 6 >= wide:
+            at = limit - 6 - wide
+            paint.text(painter, QRectF(at, box_top, wide + 1, height), account.limit_text, font, colour)
+        left = min(limit + 6.0, bar.right() - after)
+        if left > limit or limit - 6 < wide:
+            paint.text(painter, QRectF(left, box_top, after + 1, height), account.over_text, font, colour)
+
+    def _account_rows(self, painter: QPainter, top: float, account: Account, t: Theme) -> None:
+        most = t.px(_MOST_ROW_LARGE if self._size_class == "large" else _MOST_ROW)
+        room = (self.height() - top - 2) / max(len(account.rows), 1)
+        row_height = max(t.px(_LEAST_ROW), min(most, int(room)))
+        shares = self.width() > _SHARES_FROM * t.scale
+        right = self.width() - (t.px(74) if shares else 0)
+        y = top
+        for row in account.rows:
+            self._row(painter, row, QRectF(0, y, self.width(), row_height), right, shares, t)
+            y += row_height
+
+    def _row(self, painter: QPainter, row: Row, box: QRectF, right: float, shares: bool, t: Theme) -> None:
+        swatch = t.px(10)
+        name_left = 0
+        if row.key is not None:
+            square = QRectF(0, round(box.center().y() - swatch / 2), swatch, swatch)
+            if row.key == "outside":
+                paint.frame(painter, square, t.control)
+            elif row.key == "kv_cache_spare":
+                paint.hatch(painter, square, t.ledger[row.key], t.ledger["kv_cache"], 4)
+            else:
+                painter.fillRect(square, t.ledger[row.key])
+            name_left = t.px(18)
+        if row.kind == "sum":
+            paint.hairline(painter, 0, round(box.top()), self.width(), round(box.top()), t.line2)
+        strong = row.kind == "sum"
+        column = max(t.px(152), 0.36 * self.width())
+        value_font = t.font("body_semibold" if strong else "body_medium")
+        value_width = paint.width(value_font, row.value)
+        name = QRectF(name_left, box.top(), column - name_left - 6, box.height())
+        paint.text(painter, name, row.name, t.font("body_semibold" if strong else "body"), t.ink)
+        word = QRectF(column, box.top(), right - column - value_width - 8, box.height())
+        paint.text(painter, word, row.word, t.font("caption"), t.ink3)
+        colour = t.bad if row.kind == "bad" else t.ink
+        paint.text(
+            painter, QRectF(0, box.top(), right, box.height()), row.value, value_font, colour, paint.RIGHT
+        )
+        if shares and row.share:
+            paint.text(painter, box, row.share, t.font("caption"), t.ink3, paint.RIGHT)

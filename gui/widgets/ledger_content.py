@@ -1,0 +1,191 @@
+"""What the memory account of one device says; no painting here."""
+
+from dataclasses import dataclass
+
+from core.memory.ledger import Ledger, LineKey
+from core.results import Estimate
+from core.units import GIB, show_count
+from core.words import Words, counted
+
+# Engines' words of the lines that our words already tell apart by user count.
+_CENT = GIB / 100
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the account.  ``kind``: "line", "sum", "plain" or "bad"."""
+
+    key: LineKey | None
+    name: str
+    word: str
+    value: str
+    share: str = ""
+    kind: str = "line"
+
+
+@dataclass(frozen=True)
+class Account:
+    """Bar and account.  Shares are of the bar's whole length."""
+
+    segments: tuple[tuple[LineKey, float], ...]
+    limit: float  # where the capacity mark stands
+    limit_text: str
+    over_text: str  # "" when it fits
+    rows: tuple[Row, ...]
+    caption: str
+    spoken: str
+
+
+def cents(parts: list[int], total: int) -> list[int]:
+    """Parts in hundredths of a GiB that add up to the rounded total (largest remainder).
+
+    The total is that of the parts; each part is off by less than one hundredth.
+    """
+    exact = [part / _CENT for part in parts]
+    floors = [int(value) for value in exact]
+    missing = round(total / _CENT) - sum(floors)
+    order = sorted(range(len(parts)), key=lambda i: floors[i] - exact[i])
+    for i in order[: max(0, missing)]:
+        floors[i] += 1
+    for i in reversed(order):
+        if missing >= 0:
+            break
+        if floors[i] > 0:
+            floors[i] -= 1
+            missing += 1
+    return floors
+
+
+def _two(cent: int) -> str:
+    return f"{cent / 100:,.2f}"
+
+
+def account_of(estimate: Estimate, words: Words) -> Account:
+    """Bar and account of an estimate."""
+    ledger = estimate.ledger
+    return _fitting(estimate, ledger, words) if ledger.fits else _exceeding(estimate, ledger, words)
+
+
+def _line_name(key: LineKey, estimate: Estimate, words: Words) -> str:
+    if key != "kv_cache":
+        return words(f"ledger.{key}")
+    if not estimate.ledger.fits:
+        return words("ledger.kv_cache_needed")
+    users = round(estimate.speed.users) if estimate.speed else estimate.scenario.workload.users
+    users = min(users, estimate.capacity.max_users) or users
+    return words("ledger.kv_cache_users", users=counted("units.users", users))
+
+
+def _caption(estimate: Estimate, words: Words) -> str:
+    count = estimate.scenario.deployment.accelerators
+    if count == 1:
+        return words("ledger.caption_one")
+    if count == 2:
+        return words("ledger.caption_two")
+    return words("ledger.caption_many", last=show_count(count - 1))
+
+
+def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
+    inside = [line for line in ledger.lines if line.key != "outside" and line.bytes > 0]
+    shown = cents([line.bytes for line in inside], sum(line.bytes for line in inside))
+    budget, device = round(ledger.budget_bytes / _CENT), round(ledger.device_bytes / _CENT)
+    rows = []
+    for line, cent in zip(inside, shown, strict=True):
+        word = line.engine_word
+        if line.key == "kv_cache" and word and ledger.kv_pool_bytes:
+            word = f"{word} {ledger.kv_pool_bytes / GIB:,.2f}"
+        share = _share(line.bytes, ledger.device_bytes)
+        rows.append(Row(line.key, _line_name(line.key, estimate, words), word, _two(cent), share))
+    use = estimate.scenario.engine.gpu_memory_utilization
+    formula = ""
+    if abs(use * ledger.device_bytes - ledger.budget_bytes) < 0.01 * ledger.device_bytes:
+        formula = f"{use:.2f} × {_two(device)}"
+    whole = ledger.budget_bytes
+    rows.append(
+        Row(
+            None,
+            words("ledger.budget"),
+            formula,
+            f"{_two(budget)} GiB",
+            _share(whole, ledger.device_bytes),
+            "sum",
+        )
+    )
+    outside = ledger.device_bytes - ledger.budget_bytes
+    if outside > 0:
+        word = words("ledger.outside_word")
+        share = _share(outside, ledger.device_bytes)
+        rows.append(Row("outside", words("ledger.outside"), word, _two(device - budget), share, "line"))
+    total = max(ledger.device_bytes, 1)
+    return Account(
+        tuple((line.key, line.bytes / total) for line in inside),
+        ledger.budget_bytes / total,
+        words("ledger.budget_mark", value=f"{_two(budget)} GiB"),
+        "",
+        tuple(rows),
+        _caption(estimate, words),
+        _spoken(rows, words),
+    )
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / max(whole, 1):.0f} %"
+
+
+def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
+    lines = [
+        line for line in ledger.lines if line.key not in ("outside", "kv_cache_spare") and line.bytes > 0
+    ]
+    needed_bytes = ledger.needed_bytes
+    shown = cents([line.bytes for line in lines], needed_bytes)
+    needed, device, budget = (
+        round(b / _CENT) for b in (needed_bytes, ledger.device_bytes, ledger.budget_bytes)
+    )
+    work = estimate.scenario.workload
+    rows = []
+    for line, cent in zip(lines, shown, strict=True):
+        word = line.engine_word
+        if line.key == "kv_cache":
+            word = words(
+                "ledger.kv_cache_word",
+                users=counted("units.users", work.users),
+                tokens=show_count(work.tokens_per_request),
+            )
+        share = _share(line.bytes, needed_bytes)
+        rows.append(Row(line.key, _line_name(line.key, estimate, words), word, _two(cent), share))
+    use = estimate.scenario.engine.gpu_memory_utilization
+    rows += [
+        Row(None, words("ledger.needed"), words("ledger.per_gpu"), f"{_two(needed)} GiB", "", "sum"),
+        Row(
+            None,
+            words("ledger.device"),
+            estimate.scenario.accelerator.name,
+            f"{_two(device)} GiB",
+            "",
+            "plain",
+        ),
+        Row(
+            None,
+            words("ledger.too_much"),
+            words("ledger.against_budget", use=f"{use:.2f}"),
+            f"{_two(needed - budget)} GiB",
+            "",
+            "bad",
+        ),
+    ]
+    beyond_device = needed_bytes > ledger.device_bytes
+    limit, key = (device, "ledger.device_mark") if beyond_device else (budget, "ledger.budget_mark")
+    total = max(needed_bytes, ledger.device_bytes, 1)
+    return Account(
+        tuple((line.key, line.bytes / total) for line in lines),
+        (ledger.device_bytes if beyond_device else ledger.budget_bytes) / total,
+        words(key, value=f"{_two(limit)} GiB"),
+        words("ledger.over", value=f"{_two(needed - limit)} GiB"),
+        tuple(rows),
+        _caption(estimate, words),
+        _spoken(rows, words),
+    )
+
+
+def _spoken(rows: list[Row], words: Words) -> str:
+    return words("ledger.title") + ": " + ", ".join(f"{row.name} {row.value}" for row in rows)

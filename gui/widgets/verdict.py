@@ -1,0 +1,96 @@
+"""The verdict: a badge, one sentence, one explaining line."""
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from core.results import Estimate
+from core.words import Words
+from gui import icons
+from gui.theme import manager, theme
+from gui.widgets import paint
+
+_ICONS = {"good": "circle_tick", "warn": "warn", "bad": "circle_x"}
+MARGIN = 24
+
+
+class VerdictView(QWidget):
+    """72 px high, 60 when small.  Never wraps; what does not fit is elided and told by the tooltip."""
+
+    def __init__(self, words: Words, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = words
+        self._state = "good"
+        self._headline = ""
+        self._detail = ""
+        self._estimate: Estimate | None = None
+        self._small = False
+        self.setObjectName("verdict")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        manager.changed.connect(self.updateGeometry)
+
+    @property
+    def headline(self) -> str:
+        """The sentence on screen."""
+        return self._headline
+
+    def show_estimate(self, estimate: Estimate) -> None:
+        """Take over the verdict of an estimate."""
+        self._estimate = estimate
+        verdict = estimate.verdict
+        shown = (verdict.state, self._words.phrase(verdict.headline), self._words.phrase(verdict.detail))
+        if shown == (self._state, self._headline, self._detail):
+            return
+        self._state, self._headline, self._detail = shown
+        self.setAccessibleName(self._headline)
+        self.setAccessibleDescription(self._detail)
+        self.setToolTip("")
+        self.update()
+
+    def set_words(self, words: Words) -> None:
+        """Speak another language."""
+        self._words = words
+        if self._estimate is not None:
+            self.show_estimate(self._estimate)
+
+    def set_small(self, small: bool) -> None:
+        """Use the small height."""
+        self._small = small
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """Height by size class."""
+        return QSize(600, theme().px(60 if self._small else 72))
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        """May be narrow, never lower."""
+        return QSize(200, self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        """Badge, sentence, line."""
+        t = theme()
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), t.canvas)
+        badge = t.px(40)
+        left, height = MARGIN, self.height()
+        box = QRectF(left, round((height - 1 - badge) / 2), badge, badge)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(t.state(self._state) if t.name == "contrast" else Qt.PenStyle.NoPen)
+        painter.setBrush(t.state_soft(self._state))
+        painter.drawRoundedRect(box, 8, 8)
+        size = t.px(24)
+        at = box.center() - QPointF(size / 2, size / 2 + (1 if self._state == "warn" else 0))
+        icons.draw(painter, _ICONS[self._state], at, t.state(self._state), size)
+        x = left + badge + 14
+        room = self.width() - x - MARGIN
+        top, gap = (t.px(4), t.px(2)) if self._small else (t.px(10), t.px(3))
+        line, second = t.px(28), t.px(20)
+        wide = paint.width(t.font("title20"), self._headline) > room
+        if wide and self.toolTip() != self._headline:
+            self.setToolTip(self._headline)
+        paint.text(painter, QRectF(x, top, room, line), self._headline, t.font("title20"), t.ink)
+        paint.text(painter, QRectF(x, top + line + gap, room, second), self._detail, t.font("body"), t.ink2)
+        paint.hairline(painter, 0, height - 1, self.width(), height - 1, t.line)
+        painter.end()
