@@ -58,9 +58,10 @@ QSplitter::handle {{ background: {line}; }}
 
 def style_sheet(theme: "Theme") -> str:
     """The sheet for a theme at its text size."""
-    names = (
-        "field ink ink2 ink3 control accent on_accent accent_text accent_soft sunken raised line line2 bad bad_soft"
-    ).split()
+    names = [
+        *("field", "ink", "ink2", "ink3", "control", "accent", "on_accent", "accent_text", "accent_soft"),
+        *("sunken", "raised", "line", "line2", "bad", "bad_soft"),
+    ]
     colours = {name: getattr(theme, name).name() for name in names}
     heights = {f"h{n}": theme.px(n) for n in (20, 22, 24, 26)}
     hover = theme.sunken if not theme.dark else theme.line

@@ -83,6 +83,7 @@ _THIN_SHARE = 0.50
 
 _SIZES = {"caption": 11, "body": 13, "title20": 20, "italic": 13, "fixed": 13}
 _FAMILIES = ["Inter"]
+_system_families: list[str] = []  # filled once there is an application to ask
 _CJK = ["PingFang SC", "Microsoft YaHei UI", "Noto Sans CJK SC", "WenQuanYi Micro Hei"]
 
 
@@ -204,7 +205,7 @@ def _font(role: str, scale: float) -> QFont:
         font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     else:
         font = QFont()
-        font.setFamilies([*_FAMILIES, *_system_families(), *_CJK])
+        font.setFamilies([*_FAMILIES, *_system_families, *_CJK])
         font.setFeature(QFont.Tag("tnum"), 1)
     # Qt counts 72 points to the logical inch on macOS and 96 elsewhere.
     font.setPointSizeF(_SIZES[size] * scale * (1.0 if sys.platform == "darwin" else 0.75))
@@ -216,13 +217,6 @@ def _font(role: str, scale: float) -> QFont:
     )
     font.setItalic(role == "italic")
     return font
-
-
-_system_family = ""
-
-
-def _system_families() -> list[str]:
-    return [_system_family] if _system_family else []
 
 
 class Manager(QObject):
@@ -240,11 +234,10 @@ class Manager(QObject):
 
     def prepare(self, app: QApplication) -> None:
         """Load the fonts and listen to the system; once per process."""
-        global _system_family
         if self._prepared:
             return
         self._prepared = True
-        _system_family = app.font().family()
+        _system_families.append(app.font().family())
         # Body text is never below 0.85 of the system's own.
         self._least_scale = 0.85 * QFontInfo(app.font()).pixelSize() / _SIZES["body"]
         self.system_dark = app.palette().color(QPalette.ColorRole.Window).lightnessF() < 0.5

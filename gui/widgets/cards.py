@@ -65,12 +65,12 @@ class CardView(QWidget):
             self.setAccessibleName(card.spoken)
             self.update()
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         """Select."""
         if event.button() == Qt.MouseButton.LeftButton:
             self.chosen.emit(self.key)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter and Space select, arrows move to the neighbour."""
         key = event.key()
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
@@ -80,15 +80,15 @@ class CardView(QWidget):
         else:
             super().keyPressEvent(event)
 
-    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802
+    def focusInEvent(self, event: QFocusEvent) -> None:
         """Show the ring."""
         self.update()
 
-    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802
+    def focusOutEvent(self, event: QFocusEvent) -> None:
         """Take the ring away."""
         self.update()
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         """Name, value, bullet, range and target."""
         t, card, rows = theme(), self.card, self.rows
         painter = QPainter(self)
@@ -225,19 +225,19 @@ class CardStrip(QWidget):
                 card.selected = card.key == key
                 card.update()
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         """Height by size class."""
         return QSize(MARGIN * 2 + 5 * 150, theme().px((_SMALL if self._small else _LARGE).height))
 
-    def minimumSizeHint(self) -> QSize:  # noqa: N802
+    def minimumSizeHint(self) -> QSize:
         """Five cards of 128 px and what parts them."""
         return QSize(2 * MARGIN + 5 * theme().px(128) + 4 * 2 * GAP, self.sizeHint().height())
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+    def resizeEvent(self, event: QResizeEvent) -> None:
         """Share the width equally, on whole pixels."""
         self._place()
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         """Ground, hairlines between the cards and below."""
         t = theme()
         painter = QPainter(self)

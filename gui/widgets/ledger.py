@@ -73,15 +73,15 @@ class LedgerView(QWidget):
     def _height(self, row: float) -> int:
         return theme().px(self._head() + self._bar_height() + 10 + row * self._rows_count() + 2)
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         """Room for the account at its comfortable row height."""
         return QSize(384, self._height(_MOST_ROW_LARGE if self._size_class == "large" else _MOST_ROW))
 
-    def minimumSizeHint(self) -> QSize:  # noqa: N802
+    def minimumSizeHint(self) -> QSize:
         """Room for the account at its tightest."""
         return QSize(300, self._height(_LEAST_ROW))
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         """Head, bar, account."""
         t = theme()
         painter = QPainter(self)
@@ -122,7 +122,7 @@ class LedgerView(QWidget):
             start = end
         mark = t.bad if over else t.ink
         if over:
-            paint.frame(painter, QRectF(limit, bar.top(), bar.right() - limit, bar.height()), t.bad, 2)
+            paint.frame(painter, QRectF(limit, bar.top(), max(start - limit, 3.0), bar.height()), t.bad, 2)
         painter.fillRect(QRectF(limit - 1, bar.top() - t.px(6), 2, bar.height() + t.px(10)), mark)
         self._labels(painter, bar, limit, account, mark, t)
 
@@ -150,12 +150,11 @@ class LedgerView(QWidget):
             left = max(0.0, limit - 4 - wide)
             paint.text(painter, QRectF(left, box_top, wide + 1, height), account.limit_text, font, colour)
             return
-        if limit - 6 >= wide:
-            at = limit - 6 - wide
-            paint.text(painter, QRectF(at, box_top, wide + 1, height), account.limit_text, font, colour)
         left = min(limit + 6.0, bar.right() - after)
-        if left > limit or limit - 6 < wide:
-            paint.text(painter, QRectF(left, box_top, after + 1, height), account.over_text, font, colour)
+        at = min(limit - 6.0, left - 8.0) - wide
+        if at >= 0:
+            paint.text(painter, QRectF(at, box_top, wide + 1, height), account.limit_text, font, colour)
+        paint.text(painter, QRectF(left, box_top, after + 1, height), account.over_text, font, colour)
 
     def _account_rows(self, painter: QPainter, top: float, account: Account, t: Theme) -> None:
         most = t.px(_MOST_ROW_LARGE if self._size_class == "large" else _MOST_ROW)

@@ -64,15 +64,15 @@ class MessageStrip(QWidget):
         self._text.clear()
         self.hide()
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         """32 px high."""
         return QSize(400, theme().px(32))
 
-    def minimumSizeHint(self) -> QSize:  # noqa: N802
+    def minimumSizeHint(self) -> QSize:
         """May be narrow, never lower."""
         return QSize(100, theme().px(32))
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         """Soft ground and icon."""
         t = theme()
         painter = QPainter(self)

@@ -60,15 +60,15 @@ class VerdictView(QWidget):
         self.updateGeometry()
         self.update()
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         """Height by size class."""
         return QSize(600, theme().px(60 if self._small else 72))
 
-    def minimumSizeHint(self) -> QSize:  # noqa: N802
+    def minimumSizeHint(self) -> QSize:
         """May be narrow, never lower."""
         return QSize(200, self.sizeHint().height())
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         """Badge, sentence, line."""
         t = theme()
         painter = QPainter(self)
