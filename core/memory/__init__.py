@@ -1,0 +1,1 @@
+"""Memory: what a device holds, by the rules of each engine."""

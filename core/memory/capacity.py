@@ -1,6 +1,20 @@
 """Ceilings that follow from a ledger, and the smallest change that makes a scenario fit."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
+
+from core.errors import InvalidScenario
+from core.memory.build import build_ledger, plan_memory
+from core.memory.ledger import Ledger
+from core.memory.plan import MemoryPlan
+from core.quantities import FloatArray
+from core.spec.change import with_value
+from core.spec.checks import check
+from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from core.spec.scenario import Scenario
+
+LONGEST = 10**9  # tokens, the largest length a scenario may have
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +34,163 @@ class Change:
 
     path: str
     value: object
+
+
+def capacity(scenario: Scenario, ledger: Ledger) -> Capacity:
+    """The ceilings of a scenario.  ``ledger`` is its ledger and decides the pool.
+
+    ``kv_tokens`` and ``max_users_at_model_length`` leave a common prefix out, as an engine's log does;
+    the latter counts what the engine reserves for a request.  ``max_users`` counts the prefix once.
+    """
+    plan, work = plan_memory(scenario), scenario.workload
+    reserved = plan.demand.reserved_bytes(scenario.engine.max_model_len, plan.batched_tokens)
+    return Capacity(
+        kv_bytes_per_token=plan.demand.bytes_per_token(),
+        kv_tokens=plan.replicas * plan.demand.tokens_in(ledger.kv_pool_bytes, work.tokens_per_request),
+        max_users=plan.most_users(work.tokens_per_request, work.shared_prefix_tokens),
+        max_users_at_model_length=plan.replicas * (ledger.kv_pool_bytes // reserved) if reserved else 0,
+        max_length=longest(plan, work.users, work.shared_prefix_tokens),
+    )
+
+
+def longest(plan: MemoryPlan, users: float, prefix: int) -> int:
+    """Tokens that each of ``users`` requests may have; 0 when not even one fits."""
+    if prefix == 0 and plan.demand.is_plain:
+        return min(LONGEST, plan.demand.tokens_in(plan.pool // max(1, plan.users_on_one(users)), 1))
+
+    def fits(tokens: int) -> bool:
+        return plan.cache_bytes(users, tokens, min(prefix, tokens)) <= plan.pool
+
+    if not fits(1):
+        return 0
+    low, high = 1, 2
+    while high <= LONGEST and fits(high):
+        low, high = high, high * 2
+    if low * 2 > LONGEST:
+        return LONGEST
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def printed_concurrency(scenario: Scenario, ledger: Ledger) -> float:
+    """The "Maximum concurrency for … tokens per request" that vLLM prints for one replica.
+
+    Whole blocks of the pool over the blocks that are reserved for a request of max_model_len.
+    Times max_model_len it is the printed "GPU KV cache size".
+    """
+    plan = plan_memory(scenario)
+    reserved = plan.demand.reserved_bytes(scenario.engine.max_model_len, plan.batched_tokens)
+    return plan.demand.whole_pages(ledger.kv_pool_bytes) / reserved if reserved else 0.0
+
+
+def memory_over_users(scenario: Scenario, users: Any, tokens_per_request: Any) -> FloatArray:
+    """Bytes that one device needs for ``users`` requests of ``tokens_per_request``; the two broadcast.
+
+    Equals ``needed_bytes`` of the ledger at the scenario's own point.
+    """
+    prefix = scenario.workload.shared_prefix_tokens
+    return plan_memory(scenario).needed_over(users, tokens_per_request, prefix)
+
+
+def smallest_changes(scenario: Scenario) -> tuple[tuple[Change, ...], ...]:
+    """For each kind of change the smallest that makes the scenario fit; kinds that cannot are left out.
+
+    From mild to costly: fewer users, a shorter prompt, an 8-bit cache, 8- or 4-bit weights, more
+    devices of the same kind that share the model.  Empty when it fits already.
+    """
+    if build_ledger(scenario).fits:
+        return ()
+    found = (kind(scenario) for kind in _KINDS)
+    return tuple(changes for changes in found if changes)
+
+
+def smallest_change_that_fits(scenario: Scenario) -> tuple[Change, ...] | None:
+    """The mildest change by itself; None when it fits already or no single change is enough.
+
+    Less load comes first; when the weights alone exceed the budget no load helps, so narrower weights
+    and then more devices remain.
+    """
+    return next(iter(smallest_changes(scenario)), None)
+
+
+def apply(scenario: Scenario, changes: tuple[Change, ...]) -> Scenario:
+    """The scenario with all changes made.  Raises InvalidScenario."""
+    for change in changes:
+        scenario = with_value(scenario, change.path, change.value)
+    return scenario
+
+
+def _fits(scenario: Scenario, changes: tuple[Change, ...]) -> bool:
+    try:
+        changed = apply(scenario, changes)
+    except InvalidScenario:
+        return False
+    if any(p.severity == "error" for p in check(changed)):
+        return False
+    return build_ledger(changed).fits
+
+
+def _first_that_fits(scenario: Scenario, candidates: Iterator[tuple[Change, ...]]) -> tuple[Change, ...]:
+    return next((changes for changes in candidates if _fits(scenario, changes)), ())
+
+
+def _fewer_users(scenario: Scenario) -> tuple[Change, ...]:
+    work = scenario.workload
+    most = plan_memory(scenario).most_users(work.tokens_per_request, work.shared_prefix_tokens)
+    if work.load != "users" or not 1 <= most < work.users:
+        return ()
+    return _first_that_fits(scenario, iter([(Change("workload.users", most),)]))
+
+
+def _shorter_prompt(scenario: Scenario) -> tuple[Change, ...]:
+    work = scenario.workload
+    length = longest(plan_memory(scenario), work.users, work.shared_prefix_tokens)
+    prompt = length - work.output_tokens
+    if not 1 <= prompt < work.prompt_tokens:
+        return ()
+    return _first_that_fits(scenario, iter([(Change("workload.prompt_tokens", prompt),)]))
+
+
+def _cache_8_bit(scenario: Scenario) -> tuple[Change, ...]:
+    if CACHE_FORMATS[scenario.precision.kv_cache].bits <= 8:
+        return ()
+    narrow = "int8" if scenario.engine.name == "textbook" else "fp8"
+    return _first_that_fits(scenario, iter([(Change("precision.kv_cache", narrow),)]))
+
+
+def _narrower_weights(scenario: Scenario) -> tuple[Change, ...]:
+    bits = WEIGHT_FORMATS[scenario.precision.weights].bits
+    if scenario.engine.name == "textbook":
+        formats = ("int8", "int4")
+    else:
+        peak = scenario.accelerator.peak_tflops
+        formats = ("fp8" if peak.fp8 else "w8a8" if peak.int8 else "w8a16", "awq_g128")
+    narrower = (f for f in formats if WEIGHT_FORMATS[f].bits < bits)
+    return _first_that_fits(scenario, ((Change("precision.weights", f),) for f in narrower))
+
+
+def _more_devices(scenario: Scenario) -> tuple[Change, ...]:
+    deployment = scenario.deployment
+    most = max(8, scenario.accelerator.scale_up.max_devices)
+    sizes = range(deployment.tensor_parallel + 1, most + 1)
+    return _first_that_fits(
+        scenario,
+        (
+            (
+                Change("deployment.accelerators", size * deployment.replicas),
+                Change("deployment.tensor_parallel", size),
+            )
+            for size in sizes
+        ),
+    )
+
+
+_KINDS: tuple[Callable[[Scenario], tuple[Change, ...]], ...] = (
+    _fewer_users,
+    _shorter_prompt,
+    _cache_8_bit,
+    _narrower_weights,
+    _more_devices,
+)

@@ -1,0 +1,24 @@
+"""The ledger of a scenario, by the rules of its engine."""
+
+from collections.abc import Callable
+
+from core.memory import textbook, vllm
+from core.memory.ledger import Ledger
+from core.memory.plan import MemoryPlan
+from core.spec.engine import EngineName
+from core.spec.scenario import Scenario
+
+_PLANS: dict[EngineName, Callable[[Scenario], MemoryPlan]] = {"vllm": vllm.plan, "textbook": textbook.plan}
+
+
+def plan_memory(scenario: Scenario) -> MemoryPlan:
+    """What the engine's rules yield before the requests are counted in."""
+    return _PLANS[scenario.engine.name](scenario)
+
+
+def build_ledger(scenario: Scenario, users: float | None = None) -> Ledger:
+    """The memory of one device for ``users`` requests at once, each at its full length.
+
+    None: the number of users of the workload.  The fullest replica decides.
+    """
+    return plan_memory(scenario).ledger(scenario.workload, users)

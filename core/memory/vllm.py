@@ -1,0 +1,172 @@
+"""vLLM's ledger, line by line as its start-up log prints it.
+
+    budget  = gpu_memory_utilization × total memory
+    KV pool = budget - model weights - peak activation - non-torch [- CUDA graphs, from 0.21]
+
+Measured start-up logs close to 0.01 GiB by this identity.  Functional forms and figures of the activation
+peak, non-torch memory and graphs are fitted to those logs (data/engines/vllm.json).
+"""
+
+import math
+from fractions import Fraction
+from functools import cache
+
+from core.memory.device import driver_total_bytes
+from core.memory.ledger import LineKey
+from core.memory.plan import MemoryPlan
+from core.memory.vllm_cache import make_demand
+from core.memory.vllm_rules import (
+    Band,
+    band,
+    context_bytes,
+    is_large,
+    max_num_batched_tokens,
+    max_num_seqs,
+    vocabulary_multiple,
+)
+from core.model.parameters import weight_bytes
+from core.spec.architecture import Architecture, DenseMlp, MixtureOfExperts
+from core.spec.formats import WEIGHT_FORMATS
+from core.spec.scenario import Scenario
+
+WORDS: dict[LineKey, str] = {
+    "weights": "model weights",
+    "kv_cache": "KV cache memory",
+    "kv_cache_spare": "KV cache memory",
+    "activations": "peak activation",
+    "graphs": "graph capturing",
+    "runtime": "non-torch",
+}
+# Weight formats whose expert kernels pad the experts, and need no workspace of their own.
+_TILED = ("mxfp4", "mxfp4_experts")
+
+
+def plan(scenario: Scenario) -> MemoryPlan:
+    """The plan of one device."""
+    engine, device, deployment = scenario.engine, scenario.accelerator, scenario.deployment
+    arch, tp, rules = scenario.model.architecture, deployment.tensor_parallel, band(engine.version)
+    batched = max_num_batched_tokens(engine, device)
+    profiled = engine.max_model_len if rules.profile_whole_length else batched
+    graphs = 0 if engine.enforce_eager else graph_bytes(arch, rules.first)
+    fixed: dict[LineKey, int] = {
+        "weights": loaded_bytes(arch, scenario.precision.weights, tp, rules.first),
+        "activations": activation_bytes(
+            arch, scenario.precision.weights, tp, max_num_seqs(engine, device), profiled, rules.first
+        ),
+        "graphs": graphs,
+        "runtime": _non_torch(scenario, rules),
+    }
+    total = driver_total_bytes(device)
+    budget = math.floor(engine.gpu_memory_utilization * total)
+    if not rules.graphs_inside:
+        # These graphs come on top of what the utilisation grants.
+        budget = min(budget + graphs, total)
+    return MemoryPlan(
+        device=total,
+        budget=budget,
+        fixed=fixed,
+        words=WORDS,
+        demand=make_demand(arch, scenario.precision.kv_cache, tp, engine.block_size, rules),
+        replicas=deployment.replicas,
+        batched_tokens=batched,
+    )
+
+
+def _rules(first: tuple[int, ...]) -> Band:
+    return band(".".join(map(str, first)))
+
+
+@cache
+def loaded_bytes(arch: Architecture, fmt: str, tensor_parallel: int, first: tuple[int, ...]) -> int:
+    """Bytes after loading: padded vocabulary, and MXFP4 experts padded to the kernel's tile."""
+    weights = WEIGHT_FORMATS[fmt]
+    total = weight_bytes(arch, weights, tensor_parallel, vocabulary_multiple())
+    if fmt in _TILED:
+        total += math.ceil(
+            _padding_of_experts(arch, weights.bits, tensor_parallel, _rules(first).expert_tile)
+        )
+    return total
+
+
+def _padding_of_experts(
+    arch: Architecture, bits: Fraction, tensor_parallel: int, tile: tuple[int, int]
+) -> Fraction:
+    extra = Fraction(0)
+    for group in arch.kinds:
+        match group.channel_mixer:
+            case MixtureOfExperts() as moe:
+                width, inner = moe.latent_width or arch.hidden, moe.intermediate / tensor_parallel
+                padded = _round_up(width, tile[0]) * _round_up(inner, tile[1])
+                matrices = (3 if moe.gated else 2) * moe.experts * group.count
+                extra += matrices * (padded - Fraction(width * moe.intermediate, tensor_parallel)) * bits / 8
+    return max(extra, Fraction(0))
+
+
+def _round_up(value: float, step: int) -> int:
+    return math.ceil(value / step) * step
+
+
+@cache
+def activation_bytes(
+    arch: Architecture, fmt: str, tensor_parallel: int, seqs: int, tokens: int, first: tuple[int, ...]
+) -> int:
+    """Peak of the profiling run: the sampler on a batch of ``seqs``, or the layers on ``tokens``.
+
+    sampler = copies × seqs × vocabulary × 4 B + copies × tokens × hidden × 2 B;
+    layers = tokens × (3 × intermediate / TP + 3 × hidden) × 2 B; the workspace of the expert kernels is
+    part of the layers, or stays allocated beside both.
+    """
+    rules = _rules(first)
+    experts = 0.0 if fmt in _TILED else tokens * _expert_workspace(arch, tensor_parallel)
+    sampler = (
+        rules.logits_copies * seqs * arch.vocabulary * 4 + rules.hidden_copies * tokens * arch.hidden * 2
+    )
+    layers = tokens * (3 * _widest_block(arch) / tensor_parallel + 3 * arch.hidden) * 2
+    if rules.kept_expert_workspace:
+        return round(max(sampler, layers) + experts + rules.activation_base)
+    return round(max(sampler, layers + experts) + rules.activation_base)
+
+
+def _widest_block(arch: Architecture) -> int:
+    widths = (g.channel_mixer.intermediate for g in arch.kinds if isinstance(g.channel_mixer, DenseMlp))
+    return max(widths, default=0)
+
+
+def _expert_workspace(arch: Architecture, tensor_parallel: int) -> float:
+    """Bytes per token of a fused expert kernel: its two intermediate results, the larger kinds only."""
+    largest = 0.0
+    for group in arch.kinds:
+        match group.channel_mixer:
+            case MixtureOfExperts() as moe:
+                inner = moe.intermediate / tensor_parallel
+                first = max(2 * inner, moe.latent_width or arch.hidden)
+                largest = max(largest, moe.experts_per_token * (first + inner) * 2)
+    return largest
+
+
+@cache
+def graph_bytes(arch: Architecture, first: tuple[int, ...]) -> int:
+    """CUDA graphs: a base, a share for each layer, more with experts."""
+    rules = _rules(first)
+    moe = any(isinstance(g.channel_mixer, MixtureOfExperts) for g in arch.groups)
+    return round(rules.graph_base + rules.graph_per_layer * arch.layers + (rules.graph_moe if moe else 0.0))
+
+
+def linked(scenario: Scenario) -> bool:
+    """Whether devices of a replica exchange data over a scale-up link."""
+    deployment = scenario.deployment
+    return (
+        deployment.tensor_parallel > 1
+        and deployment.link != "pcie"
+        and scenario.accelerator.scale_up.gbps_per_direction is not None
+    )
+
+
+def _non_torch(scenario: Scenario, rules: Band) -> int:
+    base = rules.non_torch["large" if is_large(scenario.accelerator) else "small"]
+    return round(base + (rules.non_torch["link"] if linked(scenario) else 0.0))
+
+
+def context(scenario: Scenario) -> int:
+    """Bytes that are gone on a device before vLLM starts to count."""
+    return context_bytes(linked(scenario))

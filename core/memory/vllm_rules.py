@@ -1,0 +1,107 @@
+"""The figures of vLLM's memory rules by version, from the data file."""
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import resources
+from core.memory.device import driver_total_bytes
+from core.spec.accelerator import Accelerator
+from core.spec.engine import Engine
+from core.units import GIB
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Rules of a range of versions; bytes unless the name says otherwise."""
+
+    first: tuple[int, ...]
+    logits_copies: float  # FP32 copies of the sampler's logits at the activation peak
+    hidden_copies: float  # 16-bit copies of the hidden states of a full batch beside them
+    activation_base: float
+    kept_expert_workspace: bool  # the expert kernels' buffers stay allocated
+    profile_whole_length: bool  # the profiling batch is max_model_len tokens long
+    hybrid_cache: bool  # windowed layers have groups of their own
+    unequal_pages: bool  # also where layers differ in bytes per token
+    expert_tile: tuple[int, int]  # MXFP4: hidden and intermediate width are padded to these
+    non_torch: dict[str, float]  # by "large" and "small" device, and "link": on top with TP over a link
+    graph_base: float
+    graph_per_layer: float
+    graph_moe: float
+    graphs_inside: bool  # CUDA graphs are taken off the cache; else they lie on top of the budget
+
+
+@cache
+def _file() -> dict[str, Any]:
+    tree: dict[str, Any] = json.loads(resources.read_text("data/engines/vllm.json"))
+    return tree
+
+
+def version_tuple(version: str) -> tuple[int, ...]:
+    """ "0.10.2" → (0, 10, 2); text without digits counts as the newest."""
+    numbers = tuple(int(n[:6]) for n in re.findall(r"\d+", version)[:3])
+    return numbers or (10**6,)
+
+
+@cache
+def _bands() -> tuple[Band, ...]:
+    return tuple(
+        Band(
+            first=version_tuple(b["from"]),
+            logits_copies=b["logits_copies"],
+            hidden_copies=b["hidden_copies"],
+            activation_base=b["activation_base_gib"] * GIB,
+            kept_expert_workspace=b["kept_expert_workspace"],
+            profile_whole_length=b["profile_whole_length"],
+            hybrid_cache=b["hybrid_cache"],
+            unequal_pages=b["unequal_pages"],
+            expert_tile=tuple(b["expert_tile"]),
+            non_torch={key: value * GIB for key, value in b["non_torch_gib"].items()},
+            graph_base=b["graphs"]["base_gib"] * GIB,
+            graph_per_layer=b["graphs"]["per_layer_gib"] * GIB,
+            graph_moe=b["graphs"]["moe_gib"] * GIB,
+            graphs_inside=b["graphs"]["inside"],
+        )
+        for b in _file()["bands"]
+    )
+
+
+@cache
+def band(version: str) -> Band:
+    """The rules that hold for a version."""
+    wanted = version_tuple(version)
+    return [b for b in _bands() if b.first <= wanted][-1]
+
+
+def is_large(device: Accelerator) -> bool:
+    """Whether vLLM takes its limits for large devices."""
+    rule = _file()["default_limits"]
+    named = any(word in device.name for word in rule["not_large"])
+    return driver_total_bytes(device) >= rule["large_gib"] * GIB and not named
+
+
+def max_num_seqs(engine: Engine, device: Accelerator) -> int:
+    """Requests that may run at once: as set, else the engine's default for the device."""
+    return engine.max_num_seqs or _default(device, "max_num_seqs")
+
+
+def max_num_batched_tokens(engine: Engine, device: Accelerator) -> int:
+    """Tokens of one step at most: as set, else the engine's default for the device."""
+    return engine.max_num_batched_tokens or _default(device, "max_num_batched_tokens")
+
+
+def _default(device: Accelerator, name: str) -> int:
+    return int(_file()["default_limits"]["large" if is_large(device) else "small"][name])
+
+
+def vocabulary_multiple() -> int:
+    """The vocabulary is padded to a multiple of this."""
+    return int(_file()["vocabulary_multiple"]["value"])
+
+
+def context_bytes(linked: bool) -> int:
+    """Bytes gone on a device before the engine starts to count."""
+    rule = _file()["context_gib"]
+    return round(float(rule["value"] + (rule["link"] if linked else 0.0)) * GIB)
