@@ -1,0 +1,1 @@
+"""An estimate in forms that leave the program."""

@@ -1,0 +1,159 @@
+"""An estimate as a page of text for a terminal."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from core.quantities import Range
+from core.results import Estimate, Speed
+from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from core.spec.scenario import Scenario
+from core.units import Shown, show_bytes, show_count, show_time, show_tokens, three_digits
+from core.words import Words, counted
+
+_MARKS = {"good": "✓", "warn": "!", "bad": "✗"}
+_PHASES = ("prefill", "decode")
+
+
+def estimate_text(estimate: Estimate, words: Words) -> str:
+    """Verdict, memory of one device, speeds with their 80 % ranges, capacity, notes."""
+    blocks = [_title(estimate.scenario, words), _verdict(estimate, words), _memory(estimate, words)]
+    if estimate.speed is not None:
+        blocks.append(_speed(estimate.speed, words))
+    blocks.append(_capacity(estimate, words))
+    if estimate.notes:
+        lines = [f"  {words.problem(problem)}" for problem in estimate.notes]
+        blocks.append("\n".join([words("report.notes"), *lines]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def table(rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> list[str]:
+    """Rows as lines with aligned columns, those in ``right`` flush right."""
+    cells = [list(row) for row in rows]
+    widths = [max(width(row[i]) for row in cells) for i in range(len(cells[0]))] if cells else []
+    flush = set(right)
+    return [
+        "  ".join(_pad(cell, widths[i], i in flush) for i, cell in enumerate(row)).rstrip() for row in cells
+    ]
+
+
+def width(text: str) -> int:
+    """Columns on a terminal: Chinese characters take two."""
+    return sum(2 if "\u1100" <= c <= "\u115f" or "\u2e80" <= c <= "\uffe6" else 1 for c in text)
+
+
+def _pad(text: str, columns: int, right: bool) -> str:
+    space = " " * (columns - width(text))
+    return space + text if right else text + space
+
+
+def _indented(rows: Iterable[Sequence[str]], right: Iterable[int]) -> list[str]:
+    return [f"  {line}" for line in table(rows, right)]
+
+
+def _title(scenario: Scenario, words: Words) -> str:
+    engine = words(f"report.engine.{scenario.engine.name}")
+    weights, cache = scenario.precision.weights, scenario.precision.kv_cache
+    work = scenario.workload
+    load = (
+        words.phrase(counted("units.users", work.users))
+        if work.load == "users"
+        else words("report.rate", rate=three_digits(work.request_rate))
+    )
+    return words(
+        "report.title",
+        model=scenario.model.name,
+        count=show_count(scenario.deployment.accelerators),
+        device=scenario.accelerator.name,
+        engine=f"{engine} {scenario.engine.version}".strip(),
+        weights=WEIGHT_FORMATS[weights].label if weights in WEIGHT_FORMATS else weights,
+        cache=CACHE_FORMATS[cache].label if cache in CACHE_FORMATS else cache,
+        load=load,
+        prompt=show_tokens(work.prompt_tokens),
+        output=show_tokens(work.output_tokens),
+    )
+
+
+def _verdict(estimate: Estimate, words: Words) -> str:
+    verdict = estimate.verdict
+    return f"{_MARKS[verdict.state]} {words.phrase(verdict.headline)}\n  {words.phrase(verdict.detail)}"
+
+
+def _memory(estimate: Estimate, words: Words) -> str:
+    ledger = estimate.ledger
+    rows = [
+        (
+            words(f"report.ledger.{line.key}"),
+            *_bytes(line.bytes),
+            _share(line.bytes, ledger.device_bytes),
+            line.engine_word,
+        )
+        for line in ledger.lines
+    ]
+    totals = ("device_bytes", "budget_bytes", "needed_bytes")
+    rows += [(words(f"report.ledger.{key}"), *_bytes(getattr(ledger, key)), "", "") for key in totals]
+    lines = _indented(rows, (1, 3))
+    rule = max(width(line) for line in lines) - 2
+    lines.insert(len(ledger.lines), f"  {'─' * rule}")
+    return "\n".join([words("report.memory"), *lines])
+
+
+def _bytes(count: int) -> tuple[str, str]:
+    shown = show_bytes(count)
+    return shown.number, shown.unit
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %"
+
+
+def _speed(speed: Speed, words: Words) -> str:
+    rows = [
+        _range_row(words("report.time_to_first_token"), speed.time_to_first_token, show_time),
+        _range_row(words("report.time_per_output_token"), speed.time_per_output_token, show_time),
+        _range_row(words("report.output_throughput"), speed.output_throughput, _per_second("tok/s")),
+        _range_row(words("report.request_throughput"), speed.request_throughput, _per_second("req/s")),
+    ]
+    lines = [words("report.speed"), *_indented(rows, (1,))]
+    for name in _PHASES:
+        phase = getattr(speed, name)
+        share = f"{100 * phase.shares[phase.bottleneck]:.0f} %"
+        text = words(
+            f"report.{name}",
+            time=show_time(phase.seconds),
+            bound=words(f"report.bound.{phase.bottleneck}"),
+            share=share,
+            format=phase.compute_format.upper(),
+        )
+        lines.append(f"  {text}")
+    return "\n".join(lines)
+
+
+def _per_second(unit: str) -> Callable[[float], Shown]:
+    return lambda value: Shown(three_digits(value), unit)
+
+
+def _range_row(label: str, value: Range, show: Callable[[float], Shown]) -> tuple[str, str, str, str]:
+    expected, low, high = show(value.expected), show(value.low), show(value.high)
+    return label, expected.number, expected.unit, f"({low} – {high})"
+
+
+def _capacity(estimate: Estimate, words: Words) -> str:
+    capacity = estimate.capacity
+    work = estimate.scenario.workload
+    users, model_length = (
+        show_tokens(work.tokens_per_request),
+        show_tokens(estimate.scenario.engine.max_model_len),
+    )
+    rows = [
+        (words("report.kv_tokens"), show_count(capacity.kv_tokens)),
+        (words("report.max_users", length=users), show_count(capacity.max_users)),
+        (
+            words("report.max_users_at_model_length", length=model_length),
+            show_count(capacity.max_users_at_model_length),
+        ),
+        (
+            words("report.max_length", users=words.phrase(counted("units.users", work.users))),
+            show_count(capacity.max_length),
+        ),
+        (words("report.kv_bytes_per_token"), show_count(capacity.kv_bytes_per_token)),
+    ]
+    return "\n".join([words("report.capacity"), *_indented(rows, (1,))])
