@@ -9,7 +9,7 @@ from core.memory.build import build_ledger, plan_memory
 from core.memory.ledger import Ledger
 from core.memory.plan import MemoryPlan
 from core.quantities import FloatArray
-from core.spec.change import with_value
+from core.spec.change import with_values
 from core.spec.checks import check
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
@@ -53,7 +53,7 @@ def capacity(scenario: Scenario, ledger: Ledger) -> Capacity:
     )
 
 
-def longest(plan: MemoryPlan, users: float, prefix: int) -> int:
+def longest(plan: MemoryPlan, users: int, prefix: int) -> int:
     """Tokens that each of ``users`` requests may have; 0 when not even one fits."""
     if prefix == 0 and plan.demand.is_plain:
         return min(LONGEST, plan.demand.tokens_in(plan.pool // max(1, plan.users_on_one(users)), 1))
@@ -115,16 +115,9 @@ def smallest_change_that_fits(scenario: Scenario) -> tuple[Change, ...] | None:
     return next(iter(smallest_changes(scenario)), None)
 
 
-def apply(scenario: Scenario, changes: tuple[Change, ...]) -> Scenario:
-    """The scenario with all changes made.  Raises InvalidScenario."""
-    for change in changes:
-        scenario = with_value(scenario, change.path, change.value)
-    return scenario
-
-
 def _fits(scenario: Scenario, changes: tuple[Change, ...]) -> bool:
     try:
-        changed = apply(scenario, changes)
+        changed = with_values(scenario, {c.path: c.value for c in changes})
     except InvalidScenario:
         return False
     if any(p.severity == "error" for p in check(changed)):

@@ -33,25 +33,37 @@ class MemoryPlan:
         """Bytes left for the cache, 0 when the rest exceeds the budget."""
         return max(0, self.budget - sum(self.fixed.values()))
 
-    def users_on_one(self, users: float) -> int:
+    def users_on_one(self, users: int) -> int:
         """Requests at once in the fullest replica, of ``users`` in all."""
-        return max(0, math.ceil(users / self.replicas - 1e-9))
+        return -(-users // self.replicas)
 
     def cache_bytes(self, users: float, tokens: int, prefix: int) -> int:
-        """Bytes of the cache that ``users`` requests of ``tokens`` fill, a common prefix once."""
-        count = self.users_on_one(users)
-        if count == 0:
-            return 0
+        """Bytes of the cache that ``users`` requests of ``tokens`` fill, a common prefix once.
+
+        A mean number of users between two whole ones takes the straight line between these.
+        """
         each = int(self.demand.request_bytes(tokens, prefix))
-        return count * each + int(self.demand.shared_bytes(tokens, prefix))
+        common = int(self.demand.shared_bytes(tokens, prefix))
+
+        def filled(count: int) -> int:
+            return self.users_on_one(count) * each + (common if count else 0)
+
+        below, above = math.floor(users), math.ceil(users)
+        low = filled(below)
+        return low if above == below else low + math.ceil((users - below) * (filled(above) - low))
 
     def needed_over(self, users: Any, tokens: Any, prefix: int = 0) -> FloatArray:
-        """All bytes that a device needs; ``users`` and ``tokens`` broadcast."""
-        count = np.maximum(np.ceil(as_array(users) / self.replicas - 1e-9), 0.0)
-        length = as_array(tokens)
-        common = np.minimum(prefix, length)
-        cache = count * self.demand.request_bytes(length, common)
-        cache = cache + np.where(count > 0, self.demand.shared_bytes(length, common), 0.0)
+        """All bytes that a device needs; ``users`` and ``tokens`` broadcast.  As ``cache_bytes``."""
+        count, length = as_array(users), as_array(tokens)
+        prefixes = np.minimum(prefix, length)
+        each = self.demand.request_bytes(length, prefixes)
+        common = self.demand.shared_bytes(length, prefixes)
+        below = np.floor(count)
+        low, high = np.ceil(below / self.replicas), np.ceil(np.ceil(count) / self.replicas)
+        part = count - below
+        requests = low + part * (high - low)
+        # The common pages appear with the first request.
+        cache = requests * each + np.minimum(count, 1.0) * common
         return as_array(cache + float(sum(self.fixed.values())))
 
     def most_users(self, tokens: int, prefix: int) -> int:

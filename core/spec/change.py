@@ -1,31 +1,15 @@
 """Fields of a specification by dotted path, and specifications with one field changed."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from core.errors import InvalidScenario, Problem
+from core.spec.problems import problems_of
 
 S = TypeVar("S", bound=BaseModel)
-
-# Kinds of pydantic errors → text keys below "problems.value."; all types not listed are "invalid".
-_CODES = {
-    "greater_than_equal": "too_small",
-    "greater_than": "too_small",
-    "less_than_equal": "too_large",
-    "less_than": "too_large",
-    "missing": "missing",
-    "extra_forbidden": "unknown",
-    "literal_error": "not_a_choice",
-    "union_tag_invalid": "not_a_choice",
-    "finite_number": "not_finite",
-    "string_too_long": "too_long",
-    "string_too_short": "too_short",
-    "too_long": "too_long",
-    "too_short": "too_short",
-}
-_LIMITS = ("ge", "gt", "le", "lt", "max_length", "min_length", "expected", "expected_tags")
-_SHOWN = 60
 
 
 def get_value(spec: BaseModel, path: str) -> Any:
@@ -52,19 +36,11 @@ def with_value(spec: S, path: str, value: Any) -> S:
     return spec if new is old else spec.model_copy(update={head: new})
 
 
-def problems_of(error: ValidationError, prefix: str = "") -> tuple[Problem, ...]:
-    """What pydantic found, as problems that name their fields."""
-    found = []
-    for item in error.errors(include_url=False):
-        location = ".".join(str(part) for part in item["loc"])
-        path = ".".join(part for part in (prefix, location) if part)
-        kind = item["type"]
-        code = _CODES.get(kind, "wrong_type" if "type" in kind or "int" in kind else "invalid")
-        context = item.get("ctx", {})
-        limit = next((context[name] for name in _LIMITS if name in context), "")
-        values = {"value": _shown(item.get("input")), "limit": limit, "path": path}
-        found.append(Problem(f"value.{code}", (path,), values))
-    return tuple(found)
+def with_values(spec: S, changes: Mapping[str, Any]) -> S:
+    """A copy with the values at several paths replaced.  Raises InvalidScenario."""
+    for path, value in changes.items():
+        spec = with_value(spec, path, value)
+    return spec
 
 
 def _replaced(old: Any, path: str, value: Any, whole: str) -> Any:
@@ -97,10 +73,11 @@ def _checked(record: S, name: str, value: Any, path: str) -> S:
     try:
         return type(record).model_validate(fields)
     except ValidationError as error:
-        prefix = path.rpartition(".")[0]
-        raise InvalidScenario(*problems_of(error, prefix)) from error
+        prefix = path[: len(path) - len(name)]
+        raise InvalidScenario(*(_labelled(p) for p in problems_of(error, fields, prefix))) from None
 
 
-def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+def _labelled(problem: Problem) -> Problem:
+    """The problem without the dotted path among its values, so that words put the field's name there."""
+    values = {key: value for key, value in problem.values.items() if key != "field"}
+    return replace(problem, values=values)
