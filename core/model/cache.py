@@ -34,7 +34,7 @@ def _attention_elements(mixer: Attention, tensor_parallel: int) -> int:
     # With more devices than KV heads every device still holds one whole head.
     heads = max(1, math.ceil(mixer.kv_heads / tensor_parallel))
     value_dim = mixer.head_dim if mixer.value_head_dim is None else mixer.value_head_dim
-    return heads * (mixer.head_dim if mixer.key_is_value else mixer.head_dim + value_dim)
+    return heads * (mixer.head_dim + value_dim)
 
 
 @cache
@@ -54,7 +54,7 @@ def cache_kinds(arch: Architecture, tensor_parallel: int = 1) -> tuple[CacheKind
             case LatentAttention() as latent:
                 # One latent serves all heads, so it is not divided among devices.
                 add("mla", group.count, latent.kv_rank + latent.rope_head_dim)
-                if latent.indexer is not None:
+                if latent.indexer is not None and not latent.indexer.reuses_choice:
                     add("index_keys", group.count, latent.indexer.head_dim)
     return tuple(
         CacheKind(what, layers, elements, window) for (what, elements, window), layers in merged.items()

@@ -74,12 +74,17 @@ def _always(tensor_class: TensorClass, part: Part, parameters: int, shards: int 
 
 def _attention(mixer: Attention, hidden: int) -> Iterator[TensorGroup]:
     value_dim = mixer.head_dim if mixer.value_head_dim is None else mixer.value_head_dim
-    queries, keys = mixer.heads * mixer.head_dim, mixer.kv_heads * mixer.head_dim
-    values = 0 if mixer.key_is_value else mixer.kv_heads * value_dim
+    queries = mixer.heads * mixer.head_dim
+    keys = 0 if mixer.reuses_cache else mixer.kv_heads * mixer.head_dim
+    values = 0 if mixer.reuses_cache or mixer.key_is_value else mixer.kv_heads * value_dim
+    query_input = hidden if mixer.query_rank is None else mixer.query_rank
     gate = {"none": 0, "per_head": mixer.heads, "elementwise": mixer.heads * value_dim}[mixer.output_gate]
     output = mixer.heads * value_dim
-    yield _always("attention", "attention", hidden * (queries + gate + output), mixer.heads)
+    yield _always("attention", "attention", query_input * queries + hidden * (gate + output), mixer.heads)
     yield _always("attention", "attention", hidden * (keys + values), mixer.kv_heads)
+    if mixer.query_rank is not None:
+        yield _always("attention", "attention", hidden * mixer.query_rank, REPLICATED)
+        yield _always("norm", "norms", mixer.query_rank, REPLICATED)
     if mixer.qkv_bias:
         yield _always("norm", "attention", queries, mixer.heads)
         yield _always("norm", "attention", keys + values, mixer.kv_heads)
@@ -88,7 +93,7 @@ def _attention(mixer: Attention, hidden: int) -> Iterator[TensorGroup]:
     if mixer.sinks:
         yield _always("norm", "attention", mixer.heads, mixer.heads)
     if mixer.qk_norm == "per_head":
-        yield _always("norm", "norms", 2 * mixer.head_dim, REPLICATED)
+        yield _always("norm", "norms", (1 if mixer.reuses_cache else 2) * mixer.head_dim, REPLICATED)
     elif mixer.qk_norm == "full":
         yield _always("norm", "norms", queries + keys, REPLICATED)
     if mixer.other_parameters:
@@ -105,7 +110,7 @@ def _latent_attention(mixer: LatentAttention, hidden: int) -> Iterator[TensorGro
     down = hidden * (mixer.kv_rank + mixer.rope_head_dim) + hidden * (mixer.query_rank or 0)
     yield _always("attention", "attention", down, REPLICATED)
     yield _always("norm", "norms", mixer.kv_rank + (mixer.query_rank or 0), REPLICATED)
-    if mixer.indexer is not None:
+    if mixer.indexer is not None and not mixer.indexer.reuses_choice:
         heads, dim = mixer.indexer.heads, mixer.indexer.head_dim
         matrices = query_input * heads * dim + hidden * dim + hidden * heads
         yield _always("attention", "attention", matrices, REPLICATED)

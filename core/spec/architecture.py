@@ -29,8 +29,9 @@ class Attention(Spec):
     qk_norm: Literal["none", "per_head", "full"] = "none"
     output_gate: Literal["none", "per_head", "elementwise"] = "none"
     sinks: bool = False  # one learned logit a head
-    reuses_cache: bool = False  # reads the cache of an earlier layer, keeps none of its own
-    key_is_value: bool = False  # one projection and one cache tensor serve as K and V
+    reuses_cache: bool = False  # reads the cache of an earlier layer, has no K and V of its own
+    key_is_value: bool = False  # one projection makes both K and V; both are cached
+    query_rank: int | None = None  # queries go through a narrow space with a norm; None: one projection
     other_parameters: Count = 0  # small tensors without a field of their own
 
 
@@ -40,6 +41,7 @@ class SparseIndexer(Spec):
     heads: int = declared(kind="count", ge=1, le=4096)
     head_dim: int = declared(kind="count", ge=1, le=65536)
     top_k: int = declared(kind="count", ge=1)
+    reuses_choice: bool = False  # takes the tokens that an earlier layer picked, has no weights
 
 
 class LatentAttention(Spec):

@@ -1,0 +1,1 @@
+"""Readers of a model configuration in the Hugging Face style, one table of families."""

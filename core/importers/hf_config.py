@@ -1,0 +1,184 @@
+"""A ``config.json`` in the Hugging Face style → the architecture it describes.
+
+Nothing is downloaded or executed; the file is data.  Every refusal is an InvalidScenario with a
+code below ``importer.`` and the field's dotted path.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from core.errors import InvalidScenario, Problem
+from core.importers.hf.assemble import standard
+from core.importers.hf.attention import max_context
+from core.importers.hf.families import ARCHITECTURES, FAMILIES
+from core.importers.hf.reader import Reader
+from core.importers.hf.towers import audio_parameters, vision_parameters
+from core.spec.architecture import Architecture
+from core.spec.model import Model
+
+_GROUP_KEYS = {128: "g128", 64: "g64", 32: "g32"}
+
+
+def known_model_types() -> tuple[str, ...]:
+    """Every ``model_type`` that can be read, sorted."""
+    return tuple(sorted(FAMILIES))
+
+
+def architecture_from_config(
+    config: Mapping[str, Any],
+    *,
+    vision_parameters_stated: int | None = None,
+    audio_parameters_stated: int | None = None,
+) -> Architecture:
+    """The architecture that ``config`` describes.
+
+    ``*_stated``: parameters of a tower whose size the file does not pin.
+    Raises InvalidScenario: ``importer.unknown_model_type``, ``missing_field``, ``wrong_type``,
+    ``out_of_range``, ``too_short``, ``unknown_layer``, ``unknown_variant``, ``impossible``.
+    """
+    text, top = _readers(config)
+    family = FAMILIES[text.model_type]
+    try:
+        arch = (family.build or standard)(text, family)
+        vision, audio = vision_parameters_stated, audio_parameters_stated
+        vision = vision_parameters(top, arch.hidden) if vision is None else vision
+        audio = audio_parameters(top, arch.hidden) if audio is None else audio
+        if not vision and not audio:
+            return arch
+        return Architecture.model_validate(
+            {**dict(arch), "vision_parameters": vision, "audio_parameters": audio}
+        )
+    except ValidationError as error:
+        raise _impossible(error, text.model_type) from None
+
+
+def model_from_config(
+    config: Mapping[str, Any],
+    name: str,
+    *,
+    family: str = "",
+    released: str = "",
+    licence: str = "",
+    max_context_stated: int | None = None,
+    published_weight_format: str = "",
+    sources: tuple[str, ...] = (),
+    vision_parameters_stated: int | None = None,
+    audio_parameters_stated: int | None = None,
+) -> Model:
+    """A model with the given particulars; what is left out comes from the file where it is there."""
+    arch = architecture_from_config(
+        config,
+        vision_parameters_stated=vision_parameters_stated,
+        audio_parameters_stated=audio_parameters_stated,
+    )
+    context = max_context_stated
+    if context is None:
+        text, top = _readers(config)
+        context = max_context(text) or max_context(top)
+        if context is None:
+            text.fail("missing_field", "max_position_embeddings")
+    try:
+        return Model(
+            name=name,
+            family=family,
+            released=released,
+            licence=licence,
+            max_context=context,
+            published_weight_format=published_weight_format or weight_format(config),
+            architecture=arch,
+            sources=sources,
+        )
+    except ValidationError as error:
+        raise _impossible(error, str(config.get("model_type"))) from None
+
+
+def weight_format(config: Mapping[str, Any]) -> str:
+    """Key of the weight format that the file declares; ``bf16`` without a declaration."""
+    text = config.get("text_config")
+    nested = text if isinstance(text, Mapping) else {}
+    quantisation = config.get("quantization_config") or nested.get("quantization_config")
+    if isinstance(quantisation, Mapping):
+        return _quantised(quantisation)
+    dtype = config.get("torch_dtype") or config.get("dtype") or nested.get("torch_dtype") or nested.get("dtype")
+    return {"float32": "fp32", "float16": "fp16"}.get(str(dtype), "bf16")
+
+
+def _quantised(q: Mapping[str, Any]) -> str:
+    method, bits, size = str(q.get("quant_method")), q.get("bits"), q.get("group_size")
+    group = _GROUP_KEYS.get(size, "g128") if isinstance(size, int) else "g128"
+    match method:
+        case "fp8" | "fbgemm_fp8":
+            return "fp8_block" if q.get("weight_block_size") else "fp8"
+        case "mxfp4":
+            return "mxfp4_experts"
+        case "awq":
+            return f"awq_{group}"
+        case "gptq":
+            return "w8a16" if bits == 8 else "gptq_g128"
+        case "bitsandbytes":
+            return "w8a16" if q.get("load_in_8bit") else "nf4_dq" if q.get("bnb_4bit_use_double_quant") else "nf4"
+        case "modelopt":
+            return "nvfp4" if "NVFP4" in str(q.get("quant_algo")) else "fp8"
+        case "compressed-tensors":
+            return _compressed(q)
+    return "bf16"
+
+
+def _compressed(q: Mapping[str, Any]) -> str:
+    groups = q.get("config_groups")
+    first = next(iter(groups.values()), None) if isinstance(groups, Mapping) and groups else None
+    weights = first.get("weights") if isinstance(first, Mapping) else None
+    if not isinstance(weights, Mapping):
+        return "bf16"
+    bits, kind, size = weights.get("num_bits"), weights.get("type"), weights.get("group_size")
+    if bits == 8:
+        activations = isinstance(first, Mapping) and first.get("input_activations")
+        return "fp8" if kind == "float" else "w8a8" if activations else "w8a16"
+    if bits == 4:
+        if kind == "float":
+            return "nvfp4" if size == 16 else "mxfp4"
+        return "int4_g32_experts" if size == 32 else "int4_g128"
+    return "bf16"
+
+
+def _readers(config: Mapping[str, Any]) -> tuple[Reader, Reader]:
+    """The text part and the whole file, each under the type that decides how it is read."""
+    if not isinstance(config, Mapping):
+        raise InvalidScenario(Problem("importer.not_an_object", values={"found": type(config).__name__}))
+    stated = config.get("model_type")
+    top_type = stated if isinstance(stated, str) else ""
+    named = config.get("architectures")
+    for architecture in named[:8] if isinstance(named, list | tuple) else ():
+        if isinstance(architecture, str) and architecture in ARCHITECTURES:
+            top_type = ARCHITECTURES[architecture]
+    nested = config.get("text_config")
+    text: Mapping[str, Any] = config
+    text_type = top_type
+    if isinstance(nested, Mapping) and nested:
+        inner = nested.get("model_type")
+        inner_type = inner if isinstance(inner, str) else ""
+        # A file that ties says so at the top when its text part is silent.
+        text = {key: config[key] for key in ("tie_word_embeddings",) if config.get(key) is not None} | dict(nested)
+        text_type = _text_type(inner_type, top_type)
+    if text_type not in FAMILIES:
+        shown = (text_type or top_type)[:60]
+        raise InvalidScenario(Problem("importer.unknown_model_type", ("model_type",), {"model_type": shown}))
+    prefix = "" if text is config else "text_config."
+    return Reader(text, text_type, FAMILIES[text_type].defaults, prefix), Reader(config, top_type)
+
+
+def _text_type(inner: str, outer: str) -> str:
+    """The type of a nested text part; some name it after the wrapper with ``_text``."""
+    for candidate in (inner, inner.removesuffix("_text")):
+        if candidate in FAMILIES:
+            return candidate
+    return inner or outer
+
+
+def _impossible(error: ValidationError, model_type: str) -> InvalidScenario:
+    first = error.errors(include_url=False)[0]
+    path = ".".join(str(part) for part in first["loc"])
+    values = {"name": path, "model_type": model_type, "value": str(first.get("input"))[:60]}
+    return InvalidScenario(Problem("importer.impossible", (path,), values))
