@@ -24,16 +24,12 @@ def get_value(spec: BaseModel, path: str) -> Any:
 
 
 def with_value(spec: S, path: str, value: Any) -> S:
-    """A copy with the value at ``path`` replaced; only the record that holds it is checked again.
+    """A copy with the value at ``path`` replaced; only the records on the way are checked again.
 
     Raises InvalidScenario with the path of every offending field.
     """
-    head, _, rest = path.partition(".")
-    old = _step(spec, head, path)
-    if not rest:
-        return _checked(spec, head, value, path)
-    new = _replaced(old, rest, value, path)
-    return spec if new is old else spec.model_copy(update={head: new})
+    changed: S = _replaced(spec, path, value, "")
+    return changed
 
 
 def with_values(spec: S, changes: Mapping[str, Any]) -> S:
@@ -43,20 +39,16 @@ def with_values(spec: S, changes: Mapping[str, Any]) -> S:
     return spec
 
 
-def _replaced(old: Any, path: str, value: Any, whole: str) -> Any:
-    """``old``, a record or a tuple, with the value at ``path`` replaced."""
-    if isinstance(old, BaseModel):
-        head, _, rest = path.partition(".")
-        inner = _step(old, head, whole)
-        if not rest:
-            return _checked(old, head, value, whole)
-        return old.model_copy(update={head: _replaced(inner, rest, value, whole)})
+def _replaced(holder: Any, path: str, value: Any, above: str) -> Any:
+    """``holder``, a record or a tuple that stands at ``above``, with the value at ``path`` replaced."""
     head, _, rest = path.partition(".")
-    inner = _step(old, head, whole)
-    if not rest:
-        raise InvalidScenario(Problem("path.unknown", (whole,), {"path": whole}))
-    index = int(head)
-    return (*old[:index], _replaced(inner, rest, value, whole), *old[index + 1 :])
+    inner = _step(holder, head, above + path)
+    new = _replaced(inner, rest, value, f"{above}{head}.") if rest else value
+    if isinstance(holder, tuple):
+        index = int(head)
+        return (*holder[:index], new, *holder[index + 1 :])
+    # Built anew, not copied: a copy would take along what the old record had derived and kept.
+    return _checked(holder, head, new, above)
 
 
 def _step(value: Any, name: str, path: str) -> Any:
@@ -67,14 +59,13 @@ def _step(value: Any, name: str, path: str) -> Any:
     raise InvalidScenario(Problem("path.unknown", (path,), {"path": path}))
 
 
-def _checked(record: S, name: str, value: Any, path: str) -> S:
+def _checked(record: S, name: str, value: Any, above: str) -> S:
     fields = {field: getattr(record, field) for field in type(record).model_fields}
     fields[name] = value
     try:
         return type(record).model_validate(fields)
     except ValidationError as error:
-        prefix = path[: len(path) - len(name)]
-        raise InvalidScenario(*(_labelled(p) for p in problems_of(error, fields, prefix))) from None
+        raise InvalidScenario(*(_labelled(p) for p in problems_of(error, fields, above))) from None
 
 
 def _labelled(problem: Problem) -> Problem:
