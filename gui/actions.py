@@ -1,0 +1,97 @@
+"""Every command once: id, words, shortcut, icon.  Menu, toolbar and shortcuts read this table."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from core.words import Words
+
+ActionId = Literal[
+    "new",
+    "open",
+    "open_recent",
+    "save",
+    "save_as",
+    "undo",
+    "redo",
+    "fold_forms",
+    "theme_system",
+    "theme_light",
+    "theme_dark",
+    "theme_contrast",
+    "toggle_theme",
+    "quit",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command.  Its words are ``actions.<id>``; ``icon`` names a drawing, "" for none."""
+
+    id: ActionId
+    shortcuts: tuple[str, ...] = ()
+    icon: str = ""
+    checkable: bool = False
+    group: str = ""
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("new", ("Ctrl+N",), "new"),
+    Command("open", ("Ctrl+O",), "open"),
+    Command("open_recent"),
+    Command("save", ("Ctrl+S",), "save"),
+    Command("save_as", ("Ctrl+Shift+S",)),
+    Command("undo", ("Ctrl+Z",), "undo"),
+    Command("redo", ("Ctrl+Shift+Z", "Ctrl+Y"), "redo"),
+    Command("fold_forms", ("Ctrl+B",), checkable=True),
+    Command("theme_system", checkable=True, group="theme"),
+    Command("theme_light", checkable=True, group="theme"),
+    Command("theme_dark", checkable=True, group="theme"),
+    Command("theme_contrast", checkable=True, group="theme"),
+    Command("toggle_theme", icon="theme"),
+    Command("quit", ("Ctrl+Q",)),
+)
+
+
+class Actions:
+    """The commands of one window as QActions, looked up by id.
+
+    Icons are drawn by whoever shows them: they depend on theme and screen.
+    """
+
+    def __init__(self, window: QWidget, words: Words) -> None:
+        self._actions: dict[ActionId, QAction] = {}
+        groups: dict[str, QActionGroup] = {}
+        for command in COMMANDS:
+            action = QAction(window)
+            action.setObjectName(command.id)
+            action.setShortcuts([QKeySequence(keys) for keys in command.shortcuts])
+            action.setCheckable(command.checkable)
+            if command.group:
+                group = groups.setdefault(command.group, QActionGroup(window))
+                group.addAction(action)
+            self._actions[command.id] = action
+            window.addAction(action)
+        self.speak(words)
+
+    def __getitem__(self, key: ActionId) -> QAction:
+        return self._actions[key]
+
+    def speak(self, words: Words) -> None:
+        """Put the words of a language on."""
+        for key, action in self._actions.items():
+            action.setText(words(f"actions.{key}"))
+
+    def tooltip(self, key: ActionId) -> str:
+        """The words with the shortcut, for a button without text."""
+        action = self._actions[key]
+        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        text = action.text().rstrip("…")
+        return f"{text} ({keys})" if keys else text
+
+
+def icon_of(key: ActionId) -> str:
+    """Name of the drawing of a command."""
+    return next(command.icon for command in COMMANDS if command.id == key)

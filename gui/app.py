@@ -1,0 +1,137 @@
+"""From nothing to a window, in this order: hooks, folders, preferences, words, theme, window."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QLocale, QObject, Signal
+from PySide6.QtWidgets import QApplication
+
+from core.errors import InferometerError, Problem
+from core.files.opening import Opened, open_document
+from core.words import LANGUAGES, Words
+from gui import theme
+from gui.crash import CrashLog
+from gui.dialogs.service import QtDialogs
+from gui.document import Document
+from gui.paths import Paths
+from gui.preferences import Preferences, window_settings
+from gui.recent import RecentFiles
+from gui.recovery import Recovery
+from gui.samples import Sample, load_sample, samples, title_of
+from gui.window import MainWindow
+
+NAME = "Inferometer"
+
+
+def application(arguments: Sequence[str] = ()) -> QApplication:
+    """The one QApplication of the process."""
+    existing = QApplication.instance()
+    if isinstance(existing, QApplication):
+        return existing
+    app = QApplication([NAME, *arguments])
+    app.setApplicationName(NAME)
+    app.setApplicationDisplayName(NAME)
+    app.setDesktopFileName(NAME.lower())
+    return app
+
+
+@dataclass(slots=True)
+class Started:
+    """What must live as long as the program."""
+
+    window: MainWindow
+    crash: CrashLog | None
+
+
+class _Fault(QObject):
+    """Carries the news of a fault from any thread to the window's."""
+
+    happened = Signal()
+
+
+def language_of(choice: str) -> str:
+    """The chosen language, or the system's where the program speaks it."""
+    if choice in LANGUAGES:
+        return choice
+    return "zh_CN" if QLocale.system().language() == QLocale.Language.Chinese else "en"
+
+
+def start(
+    app: QApplication,
+    paths: Paths | None,
+    file: Path | None = None,
+    theme_name: str = "",
+    language: str = "",
+) -> Started:
+    """Make and fill the window; it is not shown yet.
+
+    ``paths`` None keeps nothing on disk (pictures, smoke runs).  A file that cannot be opened leaves
+    the sample in the window and a message above it.
+    """
+    crash = None
+    if paths is not None:
+        crash = CrashLog(paths.crash_log)
+        crash.install()
+    preferences = Preferences(paths.preferences if paths else None)
+    words = Words(language_of(language or preferences.choices.language))
+    theme.apply(app, theme_name or preferences.choices.theme)
+    document, problem = _first_document(file, preferences)
+    recovery = Recovery(paths.recovery, document) if paths else None
+    settings = window_settings(paths.window_state) if paths else None
+    recent = RecentFiles(paths.recent if paths else None)
+    window = MainWindow(document, words, preferences, recent, QtDialogs(words), recovery, settings)
+    window.restore_geometry()
+    if problem is not None:
+        window.tell_problem(problem, file)
+    elif file is not None:
+        recent.add(file)
+        preferences.change(last_document=str(file.absolute()))
+    if recovery is not None:
+        window.offer_recovery()
+    if crash is not None:
+        fault = _Fault(window)
+        fault.happened.connect(lambda: window.tell_fault(crash.path))
+        crash.on_fault = fault.happened.emit
+    return Started(window, crash)
+
+
+def _first_document(file: Path | None, preferences: Preferences) -> tuple[Document, Problem | None]:
+    """The file asked for; else what was open last; else the first sample."""
+    if file is not None:
+        try:
+            return _of_file(file, open_document(file)), None
+        except InferometerError as error:
+            return _of_sample(samples()[0]), error.problems[0]
+    kind, _, key = preferences.choices.last_document.partition("sample:")
+    if key and not kind:
+        found = [sample for sample in samples() if sample.key == key]
+        return _of_sample(found[0] if found else samples()[0]), None
+    if kind:
+        try:
+            return _of_file(Path(kind), open_document(Path(kind))), None
+        except InferometerError:
+            pass  # moved or removed since: that is no news to start a day with
+    return _of_sample(samples()[0]), None
+
+
+def _of_file(path: Path, opened: Opened) -> Document:
+    document = Document(opened.scenario)
+    document.start(opened.scenario, path, imported=opened.imported)
+    return document
+
+
+def _of_sample(sample: Sample) -> Document:
+    scenario = load_sample(sample)
+    document = Document(scenario)
+    document.start(scenario, title=title_of(scenario))
+    return document
+
+
+def run(app: QApplication, started: Started) -> int:
+    """Show the window and stay until it is closed."""
+    started.window.show()
+    status = app.exec()
+    sys.excepthook = sys.__excepthook__
+    return status

@@ -1,0 +1,105 @@
+"""The one place that opens dialogs.
+
+Nothing here waits: every dialog is opened and answers later through ``done``.  Tests put a recorder
+in place of ``QtDialogs``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton, QWidget
+
+from core.words import Words
+
+FileDone = Callable[[Path | None], None]
+AnswerDone = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with named answers.  The words are ``dialogs.<key>.{text,detail,ANSWER}``."""
+
+    key: str
+    answers: tuple[str, ...]  # the first is the default
+    escape: str  # the answer when the dialog is closed
+    values: tuple[tuple[str, str], ...] = ()  # fill the places of the words
+    destructive: tuple[str, ...] = ()
+
+
+class Dialogs(Protocol):
+    """What the program asks of dialogs."""
+
+    def open_file(self, parent: QWidget, folder: Path, done: FileDone) -> None:
+        """Let the user choose an existing scenario file; None when nothing is chosen."""
+
+    def save_file(self, parent: QWidget, suggested: Path, done: FileDone) -> None:
+        """Let the user choose where to write; None when nothing is chosen."""
+
+    def ask(self, parent: QWidget, question: Question, done: AnswerDone) -> None:
+        """Ask, and pass on the answer's name."""
+
+
+class QtDialogs:
+    """Dialogs on the screen."""
+
+    def __init__(self, words: Words) -> None:
+        self._words = words
+
+    def open_file(self, parent: QWidget, folder: Path, done: FileDone) -> None:
+        """See ``Dialogs``."""
+        dialog = QFileDialog(parent, self._words("dialogs.open_file"), str(folder))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([self._words("dialogs.scenario_files"), self._words("dialogs.all_files")])
+        self._run(dialog, done)
+
+    def save_file(self, parent: QWidget, suggested: Path, done: FileDone) -> None:
+        """See ``Dialogs``."""
+        dialog = QFileDialog(parent, self._words("dialogs.save_file"), str(suggested.parent))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters([self._words("dialogs.scenario_files"), self._words("dialogs.all_files")])
+        dialog.setDefaultSuffix("json")
+        dialog.selectFile(suggested.name)
+        self._run(dialog, done)
+
+    def ask(self, parent: QWidget, question: Question, done: AnswerDone) -> None:
+        """See ``Dialogs``."""
+        box = QMessageBox(parent)
+        values = dict(question.values)
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setWindowTitle(self._words("window.title"))
+        box.setText(self._words(f"dialogs.{question.key}.text", **values))
+        box.setInformativeText(self._words(f"dialogs.{question.key}.detail", **values))
+        names: dict[QPushButton, str] = {}
+        for answer in question.answers:
+            role = QMessageBox.ButtonRole.AcceptRole
+            if answer == question.escape:
+                role = QMessageBox.ButtonRole.RejectRole
+            elif answer in question.destructive:
+                role = QMessageBox.ButtonRole.DestructiveRole
+            button = box.addButton(self._words(f"dialogs.{question.key}.{answer}"), role)
+            names[button] = answer
+            if answer == question.answers[0]:
+                box.setDefaultButton(button)
+            if answer == question.escape:
+                box.setEscapeButton(button)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+
+        def answered() -> None:
+            clicked = box.clickedButton()
+            done(next((name for button, name in names.items() if button is clicked), question.escape))
+
+        box.finished.connect(answered)
+        box.open()
+
+    def _run(self, dialog: QFileDialog, done: FileDone) -> None:
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+
+        def finished(result: int) -> None:
+            chosen = dialog.selectedFiles()
+            done(Path(chosen[0]) if result and chosen else None)
+
+        dialog.finished.connect(finished)
+        dialog.open()

@@ -1,0 +1,241 @@
+"""The one place that holds the scenario: immutable snapshots, revision, path, undo, clean mark."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QUndoStack
+
+from core.errors import InferometerError, Problem
+from core.files import scenario_file
+from core.files.opening import open_document
+from core.spec.change import with_value
+from core.spec.checks import check
+from core.spec.scenario import Scenario
+from gui.commands import ChangeScenario
+
+MERGE_REST_MS = 1000  # edits of one field further apart than this are undone one by one
+_UNDO_LIMIT = 1000
+
+# What a file looked like when it was last read or written: modification time in ns, size.
+_Stamp = tuple[int, int]
+
+
+class Document(QObject):
+    """A scenario under edit.
+
+    ``changed(scenario, revision)`` follows every new scenario, whoever made it.  Values that cannot
+    be are never taken over: ``rejected(problems)`` says why and ``refused`` remembers them by path.
+    """
+
+    changed = Signal(object, int)
+    path_changed = Signal(object)
+    clean_changed = Signal(bool)
+    rejected = Signal(object)
+    refused_changed = Signal()
+
+    def __init__(self, scenario: Scenario, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._scenario = scenario
+        self._revision = 0
+        self._path: Path | None = None
+        self._title = ""
+        self._stamp: _Stamp | None = None
+        self._imported = False
+        self._refused: dict[str, Problem] = {}
+        self._series = 0
+        self.undo_stack = QUndoStack(self)
+        self.undo_stack.setUndoLimit(_UNDO_LIMIT)
+        self.undo_stack.cleanChanged.connect(self.clean_changed)
+        self._rest = QTimer(self, singleShot=True, interval=MERGE_REST_MS)
+        self._rest.timeout.connect(self.end_merge)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario as it stands."""
+        return self._scenario
+
+    @property
+    def revision(self) -> int:
+        """Rises with every change; results carry the revision they belong to."""
+        return self._revision
+
+    @property
+    def path(self) -> Path | None:
+        """The file behind it, if any."""
+        return self._path
+
+    @property
+    def title(self) -> str:
+        """Name for the window's title."""
+        return self._path.name if self._path else self._title or self._scenario.name or self._scenario.model.name
+
+    @property
+    def imported(self) -> bool:
+        """Whether the file is of a foreign kind, which saving must not write over."""
+        return self._imported
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing would be lost by closing."""
+        return self.undo_stack.isClean()
+
+    @property
+    def refused(self) -> Mapping[str, Problem]:
+        """Values typed last that could not be taken over, by field path."""
+        return self._refused
+
+    # -- editing ---------------------------------------------------------------------------------
+
+    def set_value(self, path: str, value: object) -> bool:
+        """Set one field; one undoable edit, merged with the edit before it while typing goes on."""
+        return self.set_values([(path, value)], path)
+
+    def set_values(self, changes: Sequence[tuple[str, object]], text: str) -> bool:
+        """Set several fields as one undoable edit; False when refused, and then nothing changed.
+
+        ``text`` names the edit in the undo action: a field path, or a text key.
+        """
+        paths = tuple(path for path, _ in changes)
+        try:
+            new = self._scenario
+            for path, value in changes:
+                new = with_value(new, path, value)
+        except InferometerError as error:
+            return self._refuse(paths, error.problems)
+        problems = _errors_added(self._scenario, new)
+        if problems:
+            return self._refuse(paths, problems)
+        self._accept(paths)
+        if new == self._scenario:
+            return True
+        self._push(new, text, (self._series, paths))
+        return True
+
+    def replace(self, scenario: Scenario, text: str) -> None:
+        """Put another scenario in as one undoable edit of its own."""
+        self.end_merge()
+        self._clear_refused()
+        if scenario != self._scenario:
+            self._push(scenario, text, None)
+
+    def end_merge(self) -> None:
+        """The next edit is undone by itself: the focus moved, Enter was pressed, a drag ended."""
+        self._rest.stop()
+        self._series += 1
+
+    def undo(self) -> None:
+        """Take the last edit back."""
+        self.end_merge()
+        self._clear_refused()
+        self.undo_stack.undo()
+
+    def redo(self) -> None:
+        """Do the edit again."""
+        self.end_merge()
+        self._clear_refused()
+        self.undo_stack.redo()
+
+    def put(self, scenario: Scenario) -> None:
+        """Swap the scenario; for undo commands only."""
+        if scenario is self._scenario:
+            return
+        self._scenario = scenario
+        self._revision += 1
+        self.changed.emit(scenario, self._revision)
+
+    # -- files -----------------------------------------------------------------------------------
+
+    def load(self, path: Path) -> tuple[Problem, ...]:
+        """Open a file in place of what is here; returns what there is to say about an imported one.
+
+        Raises InferometerError with everything left as it was.
+        """
+        opened = open_document(path)
+        self.start(opened.scenario, path, imported=opened.imported)
+        return opened.notes
+
+    def start(
+        self, scenario: Scenario, path: Path | None = None, title: str = "", imported: bool = False
+    ) -> None:
+        """Begin anew with a scenario that counts as unedited."""
+        self.end_merge()
+        self._clear_refused()
+        self.undo_stack.clear()
+        self.undo_stack.setClean()
+        self._imported = imported
+        self._stamp = _stamp(path)
+        self.put(scenario)
+        self._set_path(path, title)
+
+    def save(self, path: Path) -> None:
+        """Write the scenario to a file, which becomes its file.
+
+        Raises InferometerError when the system refuses; the scenario then stays unsaved.
+        """
+        scenario_file.save(path, self._scenario)
+        self.end_merge()
+        self._imported = False
+        self._stamp = _stamp(path)
+        self.undo_stack.setClean()
+        self._set_path(path, "")
+
+    def mark_unsaved(self, path: Path | None) -> None:
+        """After recovery: the scenario is on no disk, whatever the undo stack says."""
+        self._set_path(path, self._title)
+        self._stamp = _stamp(path)
+        self.undo_stack.resetClean()
+
+    def changed_on_disk(self) -> bool:
+        """Whether another program wrote the file since it was read or written here."""
+        now = _stamp(self._path)
+        return now is not None and now != self._stamp
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _push(self, new: Scenario, text: str, series: object | None) -> None:
+        self.undo_stack.push(ChangeScenario(self, self._scenario, new, text, series))
+        self._rest.start()
+
+    def _refuse(self, paths: tuple[str, ...], problems: Sequence[Problem]) -> bool:
+        for path in paths:
+            self._refused[path] = problems[0]
+        self.rejected.emit(tuple(problems))
+        self.refused_changed.emit()
+        return False
+
+    def _accept(self, paths: tuple[str, ...]) -> None:
+        if any([self._refused.pop(path, None) is not None for path in paths]):
+            self.refused_changed.emit()
+
+    def _clear_refused(self) -> None:
+        if self._refused:
+            self._refused.clear()
+            self.refused_changed.emit()
+
+    def _set_path(self, path: Path | None, title: str) -> None:
+        self._path = path
+        self._title = title
+        self.path_changed.emit(path)
+
+
+def _errors_added(old: Scenario, new: Scenario) -> tuple[Problem, ...]:
+    """Errors of the new scenario that the old one did not have already.
+
+    A file may come with an error; it must still be possible to repair it one field at a time.
+    """
+    errors = [p for p in check(new) if p.severity == "error"]
+    if not errors:
+        return ()
+    before = {(p.code, p.paths) for p in check(old) if p.severity == "error"}
+    return tuple(p for p in errors if (p.code, p.paths) not in before)
+
+
+def _stamp(path: Path | None) -> _Stamp | None:
+    try:
+        status = path.stat() if path else None
+    except OSError:
+        return None
+    return (status.st_mtime_ns, status.st_size) if status else None

@@ -1,0 +1,105 @@
+"""The command ``inferometer``: words for the command line go to core, everything else to the window."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.words import LANGUAGES, Words
+
+_THEMES = ("light", "dark", "contrast")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program; returns the exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    from core import cli
+
+    if arguments and arguments[0] in cli.COMMANDS:
+        return cli.main(arguments)  # without Qt
+    words = Words("en")
+    if arguments and arguments[0] == "screenshot":
+        return _screenshot(arguments[1:], words)
+    return _window(arguments, words)
+
+
+def _window(arguments: list[str], words: Words) -> int:
+    from core import cli
+
+    parser = argparse.ArgumentParser(
+        prog="inferometer",
+        description=words("window.cli.description"),
+        epilog=words("window.cli.commands", commands=", ".join((*sorted(cli.COMMANDS), "screenshot"))),
+    )
+    parser.add_argument("file", nargs="?", type=Path, help=words("window.cli.file"))
+    parser.add_argument("--theme", choices=("system", *_THEMES), default="", help=words("window.cli.theme"))
+    parser.add_argument("--lang", choices=LANGUAGES, default="", help=words("window.cli.lang"))
+    parser.add_argument("--smoke", action="store_true", help=words("window.cli.smoke"))
+    parser.add_argument("--profile-start", action="store_true", help=words("window.cli.profile"))
+    options = parser.parse_args(arguments)
+    if not _has_display():
+        print(words("window.cli.no_display"), file=sys.stderr)
+        return 2
+    begun = time.perf_counter()
+    from gui import app as application
+    from gui.paths import user_paths
+
+    imported = time.perf_counter()
+    qt = application.application()
+    started = application.start(
+        qt, None if options.smoke else user_paths(), options.file, options.theme, options.lang
+    )
+    made = time.perf_counter()
+    window = started.window
+
+    def complete() -> None:
+        if options.profile_start:
+            now = time.perf_counter()
+            spans = {"import": imported - begun, "window": made - imported, "plots": now - made}
+            for name, seconds in spans.items():
+                print(f"{name:8} {seconds * 1e3:7.1f} ms")
+        if options.smoke:
+            failed = window.estimation.curves is None
+            print("FAILED" if failed else "READY", flush=True)
+            qt.exit(1 if failed else 0)
+
+    window.plots_shown.connect(complete)
+    return application.run(qt, started)
+
+
+def _screenshot(arguments: list[str], words: Words) -> int:
+    parser = argparse.ArgumentParser(prog="inferometer screenshot", description=words("window.cli.screenshot"))
+    parser.add_argument("file", type=Path, help=words("window.cli.file"))
+    parser.add_argument("--out", type=Path, required=True, help=words("window.cli.out"))
+    parser.add_argument("--workspace", choices=("estimate",), default="estimate", help=words("window.cli.workspace"))
+    parser.add_argument("--size", type=_size, default=(1440, 900), help=words("window.cli.size"))
+    parser.add_argument("--theme", choices=_THEMES, default="light", help=words("window.cli.theme"))
+    parser.add_argument("--lang", choices=LANGUAGES, default="en", help=words("window.cli.lang"))
+    options = parser.parse_args(arguments)
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    from gui.screenshot import take
+
+    return take(options.file, options.out, options.size, options.theme, options.lang)
+
+
+def _size(text: str) -> tuple[int, int]:
+    wide, cross, high = text.lower().partition("x")
+    if not cross or not wide.isdecimal() or not high.isdecimal():
+        raise argparse.ArgumentTypeError(Words("en")("window.cli.size_unreadable", text=text))
+    size = int(wide), int(high)
+    if not (640 <= size[0] <= 7680 and 480 <= size[1] <= 4320):
+        raise argparse.ArgumentTypeError(Words("en")("window.cli.size_range", text=text))
+    return size
+
+
+def _has_display() -> bool:
+    """On X11 and Wayland systems Qt aborts the process when there is no display: say it politely before."""
+    if os.environ.get("QT_QPA_PLATFORM") or not sys.platform.startswith(("linux", "freebsd")):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""The folders of the user, known here and nowhere else, and the one way to write a small file."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QStandardPaths
+
+from core.errors import InferometerError
+from core.files.atomic import write_atomic
+
+_HOME_VARIABLE = "INFEROMETER_HOME"  # everything below one folder: portable use, tests, packaging checks
+_NAME = "inferometer"
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Where the program keeps its own files.  Folders are made when something is written."""
+
+    settings: Path
+    data: Path
+
+    @property
+    def preferences(self) -> Path:
+        """What the user chose."""
+        return self.settings / "preferences.json"
+
+    @property
+    def window_state(self) -> Path:
+        """Geometry of the window."""
+        return self.settings / "window.ini"
+
+    @property
+    def recent(self) -> Path:
+        """The files opened last."""
+        return self.settings / "recent.json"
+
+    @property
+    def recovery(self) -> Path:
+        """Unsaved scenarios, one file a running window."""
+        return self.data / "recovery"
+
+    @property
+    def crash_log(self) -> Path:
+        """What went wrong, newest last."""
+        return self.data / "crash.log"
+
+
+def user_paths() -> Paths:
+    """The folders of this user on this system."""
+    home = os.environ.get(_HOME_VARIABLE)
+    if home:
+        return Paths(Path(home) / "settings", Path(home) / "data")
+    place = QStandardPaths.StandardLocation
+    settings = QStandardPaths.writableLocation(place.GenericConfigLocation)
+    data = QStandardPaths.writableLocation(place.GenericDataLocation)
+    return Paths(Path(settings) / _NAME, Path(data) / _NAME)
+
+
+def write_atomically(path: Path, content: bytes) -> bool:
+    """Replace ``path`` by ``content`` in one step; False when the system refuses.
+
+    For the program's own files, whose loss is a nuisance and no reason to stop.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, content)
+    except (OSError, InferometerError):
+        return False
+    return True
+
+
+def read_small(path: Path, limit: int = 1 << 24) -> bytes | None:
+    """Content of one of the program's own files; None when it is missing, unreadable or absurdly large."""
+    try:
+        if path.stat().st_size > limit:
+            return None
+        return path.read_bytes()
+    except OSError:
+        return None

@@ -1,0 +1,203 @@
+"""What survives a crash: the unsaved scenario, at most two seconds old.
+
+Each running window has a file of its own and holds a lock beside it; a file whose lock nobody holds
+was left behind by a crash and is offered at the next start.
+"""
+
+import json
+import os
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QLockFile, QObject, QTimer
+
+from core.errors import InferometerError
+from core.files import scenario_file
+from core.spec.scenario import Scenario
+from gui.document import Document
+from gui.paths import read_small, write_atomically
+
+INTERVAL_MS = 1500
+_SUFFIX = ".recovery.json"
+_BROKEN = ".unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A scenario left behind."""
+
+    file: Path
+    scenario: Scenario
+    path: Path | None  # the file it was opened from
+    title: str
+    saved_at: float  # s since the epoch
+
+
+class Recovery(QObject):
+    """Keeps the document's unsaved state on disk while the program runs."""
+
+    def __init__(self, folder: Path, document: Document, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._folder = folder
+        self._document = document
+        self._file = folder / f"{os.getpid()}-{time.time_ns()}{_SUFFIX}"
+        self._lock: QLockFile | None = None
+        self._claimed: dict[Path, QLockFile] = {}  # offered here, so no other window offers them too
+        self._kept_revision = -1
+        self._timer = QTimer(self, singleShot=True, interval=INTERVAL_MS)
+        self._timer.timeout.connect(self._keep_aside)
+        # A disk may take long to say that it has written; the window does not wait for it.
+        self._writer = ThreadPoolExecutor(1, "recovery")
+        self._writing: Future[bool] | None = None
+        document.changed.connect(self._on_changed)
+        document.clean_changed.connect(self._on_clean_changed)
+
+    @property
+    def file(self) -> Path:
+        """Where this window keeps its state."""
+        return self._file
+
+    def keep(self) -> bool:
+        """Write the state now, if there is anything that would be lost.  False: the disk refused."""
+        self._timer.stop()
+        self._settle()
+        if self._document.is_clean:
+            self._forget()
+            return True
+        if self._document.revision == self._kept_revision:
+            return True
+        if not self._hold_lock():
+            return False
+        if not write_atomically(self._file, self._content()):
+            return False
+        self._kept_revision = self._document.revision
+        return True
+
+    def _keep_aside(self) -> None:
+        """The same, written by a thread."""
+        revision = self._document.revision
+        if self._document.is_clean or revision == self._kept_revision or not self._hold_lock():
+            return
+        self._settle()
+        self._writing = self._writer.submit(write_atomically, self._file, self._content())
+        self._kept_revision = revision
+
+    def _settle(self) -> None:
+        """Wait for a write under way, so that nothing overtakes it."""
+        if self._writing is not None and not self._writing.result():
+            self._kept_revision = -1
+        self._writing = None
+
+    def _content(self) -> bytes:
+        tree = {
+            "path": str(self._document.path) if self._document.path else None,
+            "title": self._document.title,
+            "saved_at": time.time(),
+            "scenario": json.loads(scenario_file.dumps(self._document.scenario)),
+        }
+        return json.dumps(tree).encode()
+
+    def close(self) -> None:
+        """A normal end: nothing is left behind."""
+        self._timer.stop()
+        self._forget()
+        self._writer.shutdown()
+        for lock in (self._lock, *self._claimed.values()):
+            if lock is not None:
+                lock.unlock()
+        self._lock = None
+        self._claimed.clear()
+
+    def orphans(self) -> list[Found]:
+        """Scenarios that no running window owns, newest first."""
+        found = []
+        for file in _recovery_files(self._folder):
+            lock = self._claimed.get(file) or _lock_of(file)
+            if file == self._file or not (lock.isLocked() or lock.tryLock(0)):
+                continue
+            item = _read(file)
+            if item is None:
+                _set_aside(file)
+                lock.unlock()
+                continue
+            self._claimed[file] = lock
+            found.append(item)
+        return sorted(found, key=lambda item: -item.saved_at)
+
+    def discard(self, found: Found) -> None:
+        """Remove what was left behind, once it was restored or refused."""
+        _remove(found.file)
+        lock = self._claimed.pop(found.file, None)
+        if lock is not None:
+            lock.unlock()
+
+    def _on_changed(self, _scenario: Scenario, _revision: int) -> None:
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def _on_clean_changed(self, clean: bool) -> None:
+        if clean:
+            self._forget()
+        elif not self._timer.isActive():
+            self._timer.start()
+
+    def _hold_lock(self) -> bool:
+        if self._lock is not None:
+            return True
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return False
+        lock = _lock_of(self._file)
+        if not lock.tryLock(0):
+            return False
+        self._lock = lock
+        return True
+
+    def _forget(self) -> None:
+        self._settle()
+        self._kept_revision = -1
+        _remove(self._file)
+
+
+def _lock_of(file: Path) -> QLockFile:
+    lock = QLockFile(f"{file}.lock")
+    lock.setStaleLockTime(0)  # only the death of its process makes a lock stale, never its age
+    return lock
+
+
+def _recovery_files(folder: Path) -> list[Path]:
+    try:
+        return sorted(file for file in folder.iterdir() if file.name.endswith(_SUFFIX))
+    except OSError:
+        return []
+
+
+def _read(file: Path) -> Found | None:
+    content = read_small(file)
+    if content is None:
+        return None
+    try:
+        tree = json.loads(content)
+        scenario = scenario_file.loads(json.dumps(tree["scenario"]))
+        path = Path(tree["path"]) if isinstance(tree["path"], str) else None
+        return Found(file, scenario, path, str(tree["title"]), float(tree["saved_at"]))
+    except (InferometerError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _set_aside(file: Path) -> None:
+    """Keep what cannot be read, out of the way: somebody may still want to look at it."""
+    try:
+        file.replace(file.with_name(file.name.removesuffix(_SUFFIX) + _BROKEN))
+    except OSError:
+        pass
+
+
+def _remove(file: Path) -> None:
+    try:
+        file.unlink(missing_ok=True)
+    except OSError:
+        pass

@@ -1,0 +1,162 @@
+"""The line at the bottom: the file and its state, the engine profile, what limits, problems."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenu, QSizePolicy, QWidget
+
+from core.results import Estimate
+from core.words import Phrase, Words
+from gui.theme import font, theme
+
+HEIGHT = 24
+_PART_GAP = 20
+_EDGE = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """One thing that is wrong, in words, with the field it is about and whether it is serious."""
+
+    text: str
+    path: str = ""
+    serious: bool = True
+
+
+class ProblemCount(QAbstractButton):
+    """How many problems there are; red when there is one."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.alarming = False
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """As wide as the words."""
+        wide = QFontMetricsF(font("caption_semibold")).horizontalAdvance(self.text())
+        return QSize(round(wide) + 2 * _EDGE, theme().px(HEIGHT))
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+        """The words, and a ring when focused."""
+        t = theme()
+        painter = QPainter(self)
+        painter.setFont(font("caption_semibold" if self.alarming else "caption_medium"))
+        painter.setPen(t.bad if self.alarming else t.ink2)
+        room = self.rect().adjusted(_EDGE, 0, -_EDGE, 0)
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, self.text())
+        if self.hasFocus():
+            painter.setPen(t.accent)
+            painter.drawRect(self.rect().adjusted(4, 3, -5, -4))
+        painter.end()
+
+
+class StatusBar(QWidget):
+    """24 px.  ``go_to(path)`` is emitted when a problem with a field is chosen."""
+
+    go_to = Signal(str)
+
+    def __init__(self, words: Words, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = words
+        self._file = ""
+        self._parts: tuple[str, ...] = ()
+        self._problems: tuple[Complaint, ...] = ()
+        self._menu = QMenu(self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addStretch(1)
+        self.count = ProblemCount(self)
+        self.count.clicked.connect(self._list_problems)
+        row.addWidget(self.count)
+        self.restyle()
+        self.show_problems(())
+
+    def restyle(self) -> None:
+        """After a switch of theme."""
+        self.setFixedHeight(theme().px(HEIGHT))
+        self.update()
+
+    def show_file(self, name: str, clean: bool) -> None:
+        """The document's name and whether it is saved."""
+        self._file = name if clean else self._words("status.edited", name=name)
+        self._refresh()
+
+    def show_estimate(self, estimate: Estimate) -> None:
+        """Engine profile and what limits."""
+        self._parts = (profile(estimate, self._words), limit(estimate, self._words))
+        self._refresh()
+
+    def show_problems(self, problems: Sequence[Complaint]) -> None:
+        """Everything that is wrong now."""
+        self._problems = tuple(problems)
+        n = len(self._problems)
+        key = "status.no_problems" if n == 0 else "status.one_problem" if n == 1 else "status.problems"
+        self.count.alarming = any(p.serious for p in self._problems)
+        self.count.setText(self._words(key, n=n))
+        self.count.setAccessibleName(self.count.text())
+        self.count.setToolTip("\n".join(p.text for p in self._problems))
+        self.count.setEnabled(n > 0)
+        self.count.updateGeometry()
+        self.count.update()
+
+    def text(self) -> str:
+        """All that it says, for tests and screen readers."""
+        return " · ".join((self._file, *self._parts))
+
+    def _refresh(self) -> None:
+        self.setAccessibleName(self.text())
+        self.update()
+
+    def _list_problems(self) -> None:
+        self._menu.clear()
+        for problem in self._problems:
+            action = self._menu.addAction(problem.text)
+            if problem.path:
+                action.triggered.connect(lambda _=False, path=problem.path: self.go_to.emit(path))
+        corner = self.count.mapToGlobal(QPoint(self.count.width(), 0))
+        size = self._menu.sizeHint()
+        self._menu.popup(corner - QPoint(size.width(), size.height()))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """Nothing to press here but the count."""
+        event.accept()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+        """Ground, hairline above, the parts with dots between."""
+        t = theme()
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), t.side)
+        painter.fillRect(0, 0, self.width(), 1, t.line)
+        painter.setFont(font("caption"))
+        painter.setPen(t.ink2)
+        metrics = painter.fontMetrics()
+        x = _EDGE
+        right = self.count.x()
+        for index, part in enumerate((self._file, *self._parts)):
+            if index:
+                painter.drawText(QRect(x, 0, _PART_GAP * 2, self.height()), Qt.AlignmentFlag.AlignCenter, "·")
+                x += _PART_GAP * 2
+            text = metrics.elidedText(part, Qt.TextElideMode.ElideMiddle, max(0, right - x))
+            painter.drawText(QRect(x, 0, max(0, right - x), self.height()), Qt.AlignmentFlag.AlignVCenter, text)
+            x += metrics.horizontalAdvance(text)
+            if x + _PART_GAP * 2 > right:
+                break
+        painter.end()
+
+
+def profile(estimate: Estimate, words: Words) -> str:
+    """The engine whose rules are in use."""
+    engine = estimate.scenario.engine
+    return words(f"status.engine.{engine.name}", version=engine.version)
+
+
+def limit(estimate: Estimate, words: Words) -> str:
+    """What limits, in a few words; the verdict's explaining line says the same at length."""
+    detail = estimate.verdict.detail
+    cause = detail.values.get("limit")
+    if isinstance(cause, Phrase):
+        return words(f"status.limit.{cause.key.rpartition('.')[2]}")
+    return words(f"status.limit.{'weights' if detail.key.endswith('weights') else 'cache'}")

@@ -1,0 +1,538 @@
+"""The main window: toolbar, workspace, status bar, and what the commands do."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QSettings, QSize, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QIcon, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QVBoxLayout, QWidget
+
+from core.errors import InferometerError, Problem
+from core.results import Estimate
+from core.spec.base import field_meta
+from core.spec.change import get_value
+from core.units import editable
+from core.words import Words
+from gui import theme as themes
+from gui.actions import COMMANDS, Actions, ActionId
+from gui.dialogs.service import Dialogs, Question
+from gui.document import Document
+from gui.estimation import Estimation
+from gui.icons import icon
+from gui.preferences import Preferences
+from gui.recent import RecentFiles
+from gui.recovery import Found, Recovery
+from gui.samples import Sample, load_sample, samples, title_of
+from gui.sizes import sizes_for
+from gui.statusbar import Complaint, StatusBar
+from gui.toolbar import Toolbar
+from gui.workspaces.estimate import EstimateWorkspace
+
+LEAST = QSize(960, 600)
+FIRST = QSize(1440, 900)
+
+
+class MainWindow(QWidget):
+    """One document in one window.
+
+    ``plots_shown`` is emitted once, after the first complete paint with plots.
+    """
+
+    plots_shown = Signal()
+
+    def __init__(
+        self,
+        document: Document,
+        words: Words,
+        preferences: Preferences,
+        recent: RecentFiles,
+        dialogs: Dialogs,
+        recovery: Recovery | None = None,
+        settings: QSettings | None = None,
+    ) -> None:
+        super().__init__()
+        self.document = document
+        self.words = words
+        self.preferences = preferences
+        self.recent = recent
+        self.dialogs = dialogs
+        self.recovery = recovery
+        self._settings = settings
+        self._may_close = False
+        self._asking = False
+        self._found: tuple[Complaint, ...] = ()  # what the estimate itself complains of
+        self.estimation = Estimation(document, self)
+        self.actions_ = Actions(self, words)
+        self._build()
+        self._connect()
+        self._restyle()
+        self._on_document()
+        self.estimation.start()
+
+    # -- building --------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self.setObjectName("window")
+        self.setWindowIcon(QIcon())
+        self.setMinimumSize(LEAST)
+        self.setAcceptDrops(True)
+        self.samples_menu = QMenu(self)
+        self.samples_menu.setTitle(self.words("actions.new_from"))
+        self.samples_menu.aboutToShow.connect(self._fill_samples)
+        self.recent_menu = QMenu(self.words("actions.open_recent"), self)
+        self.recent_menu.aboutToShow.connect(self._fill_recent)
+        self.menu = self._main_menu()
+        self.toolbar = Toolbar(
+            self.actions_,
+            self.menu,
+            self.words("window.menu"),
+            self.samples_menu,
+            (("estimate", self.words("window.workspaces.estimate")),),
+        )
+        self.workspace = EstimateWorkspace(self.document, self.estimation, self.words)
+        self.status = StatusBar(self.words)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.toolbar)
+        column.addWidget(self.workspace, 1)
+        column.addWidget(self.status)
+
+    def _main_menu(self) -> QMenu:
+        a = self.actions_
+        menu = QMenu(self)
+        menu.addMenu(self.samples_menu)
+        menu.addAction(a["open"])
+        menu.addMenu(self.recent_menu)
+        menu.addSeparator()
+        menu.addActions([a["save"], a["save_as"]])
+        menu.addSeparator()
+        menu.addActions([a["undo"], a["redo"]])
+        menu.addSeparator()
+        menu.addAction(a["fold_forms"])
+        appearance = menu.addMenu(self.words("actions.theme"))
+        appearance.addActions([a["theme_system"], a["theme_light"], a["theme_dark"], a["theme_contrast"]])
+        menu.addSeparator()
+        menu.addAction(a["quit"])
+        return menu
+
+    def _connect(self) -> None:
+        a = self.actions_
+        runs: dict[ActionId, Callable[..., object]] = {
+            "new": self.toolbar.drop_samples,
+            "open": self.open,
+            "save": self.save,
+            "save_as": self.save_as,
+            "undo": self.document.undo,
+            "redo": self.document.redo,
+            "toggle_theme": self._toggle_theme,
+            "quit": self.close,
+        }
+        for key, run in runs.items():
+            a[key].triggered.connect(lambda _=False, run=run: run())
+        a["fold_forms"].toggled.connect(self.workspace.fold_forms)
+        for choice in ("system", "light", "dark", "contrast"):
+            action = a[f"theme_{choice}"]  # type: ignore[index]
+            action.setChecked(self.preferences.choices.theme == choice)
+            action.triggered.connect(lambda _=False, choice=choice: self.set_theme(choice))
+        stack = self.document.undo_stack
+        stack.canUndoChanged.connect(self._on_undo)
+        stack.canRedoChanged.connect(self._on_undo)
+        stack.undoTextChanged.connect(self._on_undo)
+        stack.redoTextChanged.connect(self._on_undo)
+        self.document.changed.connect(lambda _scenario, _revision: self._on_changed())
+        self.document.path_changed.connect(lambda _path: self._on_document())
+        self.document.clean_changed.connect(lambda _clean: self._on_document())
+        self.document.refused_changed.connect(self._on_refused)
+        self.estimation.point_ready.connect(self._on_point)
+        self.estimation.failed.connect(self._on_failed)
+        self.workspace.users_dragged.connect(self._on_dragged)
+        self.status.go_to.connect(self.go_to)
+        themes.manager.changed.connect(self._restyle)
+        app = QApplication.instance()
+        if isinstance(app, QApplication):
+            app.focusChanged.connect(self._on_focus)
+
+    # -- showing ---------------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """The plots follow the first paint: their library takes longer to import than all the rest."""
+        super().showEvent(event)
+        self._lay_out()
+        QTimer.singleShot(0, self.load_plots)
+
+    def load_plots(self) -> None:
+        """Import and show the plots."""
+        if self.workspace.plots:
+            return
+        self.workspace.load_plots()
+        QTimer.singleShot(0, self._announce)
+
+    def _announce(self) -> None:
+        self.workspace.repaint()
+        self.plots_shown.emit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Another size may mean another layout."""
+        super().resizeEvent(event)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        sizes = sizes_for(self.size(), themes.theme().scale)
+        self.toolbar.set_small(sizes.name == "small")
+        self.workspace.set_sizes(sizes)
+
+    def _restyle(self) -> None:
+        dark = themes.theme().dark
+        for command in COMMANDS:
+            if command.icon:
+                name = ("sun" if dark else "moon") if command.icon == "theme" else command.icon
+                self.actions_[command.id].setIcon(icon(name))
+        self.toolbar.restyle()
+        self.status.restyle()
+        self._lay_out()
+        self.update()
+
+    def set_theme(self, choice: str) -> None:
+        """Switch the colours and remember it."""
+        self.preferences.change(theme=choice)
+        self.actions_[f"theme_{choice}"].setChecked(True)  # type: ignore[index]
+        app = QApplication.instance()
+        if isinstance(app, QApplication):
+            themes.apply(app, choice, themes.theme().scale)
+
+    def _toggle_theme(self) -> None:
+        self.set_theme("light" if themes.theme().dark else "dark")
+
+    def go_to(self, path: str) -> None:
+        """Open the form section of a field and put the focus there."""
+        self.actions_["fold_forms"].setChecked(False)
+        self.workspace.forms.focus_field(path)
+
+    # -- following the document ------------------------------------------------------------------
+
+    def _on_document(self) -> None:
+        clean = self.document.is_clean
+        name = self.document.title
+        self.setWindowTitle(self.words("window.title_of", name=f"{name}[*]"))
+        self.setWindowModified(not clean)
+        self.setWindowFilePath(str(self.document.path) if self.document.path else "")
+        self.status.show_file(name, clean)
+        self.actions_["save"].setEnabled(not clean or self.document.path is None)
+        self._on_undo()
+
+    def _on_changed(self) -> None:
+        self.workspace.show_hint(not self.preferences.choices.users_were_dragged)
+
+    def _on_undo(self) -> None:
+        stack = self.document.undo_stack
+        for key, able, text in (
+            ("undo", stack.canUndo(), stack.undoText()),
+            ("redo", stack.canRedo(), stack.redoText()),
+        ):
+            action = self.actions_[key]  # type: ignore[index]
+            action.setEnabled(able)
+            what = self.words.field(text) if able and text else ""
+            action.setText(self.words(f"actions.{key}_what", what=what) if what else self.words(f"actions.{key}"))
+            action.setToolTip(self.actions_.tooltip(key))  # type: ignore[arg-type]
+
+    def _on_point(self, estimate: Estimate, _revision: int) -> None:
+        self.workspace.messages.drop("failed")
+        found = [self._complaint(note) for note in estimate.notes if note.severity != "note"]
+        if estimate.speed is None:
+            found.insert(0, Complaint(self.words.phrase(estimate.verdict.headline)))
+        self._found = tuple(found)
+        self.status.show_estimate(estimate)
+        self._count_problems()
+
+    def _on_failed(self, problems: tuple[Problem, ...], _revision: int) -> None:
+        """The scenario cannot be estimated: the last good picture stays, and says so."""
+        reason = self.words.problem(problems[0]) if problems else ""
+        self.workspace.messages.tell("failed", "bad", self.words("window.not_estimated", reason=reason))
+        self._found = tuple(self._complaint(p) for p in problems)
+        self._count_problems()
+
+    def _on_refused(self) -> None:
+        refused = self.document.refused
+        if refused:
+            path = list(refused)[-1]
+            field = self.words.field(path)
+            self.workspace.messages.tell(
+                "refused",
+                "bad",
+                self.words("window.refused", field=field, value=self._shown(path)),
+                [(self.words("window.go_to", field=field), lambda: self.go_to(path))],
+            )
+        else:
+            self.workspace.messages.drop("refused")
+        self._count_problems()
+
+    def _shown(self, path: str) -> str:
+        """The value that a field has in the scenario, as an editor would show it."""
+        value = get_value(self.document.scenario, path)
+        record, _, name = path.rpartition(".")
+        meta = field_meta(type(get_value(self.document.scenario, record)), name)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        unit = "" if meta.unit == "1" else meta.unit
+        return f"{editable(value, meta.unit)} {unit}".strip() if number else str(value)
+
+    def _count_problems(self) -> None:
+        refused = [self._complaint(problem) for problem in self.document.refused.values()]
+        self.status.show_problems((*refused, *self._found))
+
+    def _complaint(self, problem: Problem) -> Complaint:
+        path = problem.paths[0] if problem.paths else ""
+        return Complaint(self.words.problem(problem), path, problem.severity == "error")
+
+    def _on_dragged(self) -> None:
+        if not self.preferences.choices.users_were_dragged:
+            self.preferences.change(users_were_dragged=True)
+            self.workspace.show_hint(False)
+
+    def _on_focus(self, old: QWidget | None, _now: QWidget | None) -> None:
+        if isinstance(old, QLineEdit):
+            self.document.end_merge()
+
+    # -- files -----------------------------------------------------------------------------------
+
+    def new_from(self, sample: Sample) -> None:
+        """Begin with a sample."""
+        self._after_saving(lambda: self._begin(sample))
+
+    def _begin(self, sample: Sample) -> None:
+        scenario = load_sample(sample)
+        self.document.start(scenario, title=title_of(scenario))
+        self.workspace.messages.drop("file")
+        self.preferences.change(last_document=f"sample:{sample.key}")
+
+    def open(self) -> None:
+        """Let the user choose a file."""
+        self._after_saving(
+            lambda: self.dialogs.open_file(self, self._folder(), lambda path: path and self.load(path))
+        )
+
+    def open_path(self, path: Path) -> None:
+        """Open a file that was named by drop, recent menu or command line."""
+        self._after_saving(lambda: self.load(path))
+
+    def load(self, path: Path) -> bool:
+        """Open a file now; what was open stays when that fails, and the strip says why."""
+        try:
+            notes = self.document.load(path)
+        except InferometerError as error:
+            self._tell_file_problem(error, path)
+            return False
+        self.workspace.messages.drop("file")
+        if notes:
+            self._tell_import(notes)
+        self.recent.add(path)
+        self.preferences.change(last_document=str(path.absolute()))
+        return True
+
+    def save(self, then: Callable[[], None] | None = None) -> None:
+        """Write the file; ask for a name when there is none, and before overwriting another's work."""
+        path = self.document.path
+        if path is None or self.document.imported:
+            self.save_as(then)
+        elif self.document.changed_on_disk():
+            question = Question(
+                "changed_on_disk",
+                ("save_as", "overwrite", "cancel"),
+                "cancel",
+                (("name", path.name),),
+                ("overwrite",),
+            )
+
+            def answered(answer: str) -> None:
+                if answer == "overwrite":
+                    self._write(path, then)
+                elif answer == "save_as":
+                    self.save_as(then)
+
+            self.dialogs.ask(self, question, answered)
+        else:
+            self._write(path, then)
+
+    def save_as(self, then: Callable[[], None] | None = None) -> None:
+        """Let the user choose where to write."""
+        name = self.document.path.name if self.document.path else _file_name(self.document.title)
+        suggested = self._folder() / Path(name).with_suffix(".json").name
+        self.dialogs.save_file(self, suggested, lambda path: path and self._write(path, then))
+
+    def _write(self, path: Path, then: Callable[[], None] | None) -> None:
+        try:
+            self.document.save(path)
+        except InferometerError as error:
+            self._tell_file_problem(error, path)
+            return
+        self.workspace.messages.drop("file")
+        self.recent.add(path)
+        self.preferences.change(last_document=str(path.absolute()))
+        if then is not None:
+            then()
+
+    def _after_saving(self, then: Callable[[], object]) -> None:
+        """Do something that replaces the scenario, once unsaved changes are settled."""
+        if self.document.is_clean:
+            then()
+            return
+        if self._asking:
+            return
+        self._asking = True
+        question = Question(
+            "unsaved", ("save", "discard", "cancel"), "cancel", (("name", self.document.title),), ("discard",)
+        )
+
+        def answered(answer: str) -> None:
+            self._asking = False
+            if answer == "save":
+                self.save(lambda: then() and None)
+            elif answer == "discard":
+                then()
+
+        self.dialogs.ask(self, question, answered)
+
+    def tell_problem(self, problem: Problem, path: Path | None = None) -> None:
+        """Say what is wrong with a file."""
+        name = path.name if path else ""
+        reason = self.words.problem(problem)
+        text = self.words("window.file_problem", name=name, reason=reason) if name else reason
+        links = [(self.words("window.dismiss"), lambda: self.workspace.messages.drop("file"))]
+        self.workspace.messages.tell("file", "bad", text, links)
+
+    def _tell_import(self, notes: tuple[Problem, ...]) -> None:
+        links = [(self.words("window.dismiss"), lambda: self.workspace.messages.drop("file"))]
+        text = " ".join(self.words.problem(note) for note in notes)
+        self.workspace.messages.tell("file", "info", text, links)
+
+    def _tell_file_problem(self, error: InferometerError, path: Path | None = None) -> None:
+        self.tell_problem(error.problems[0], path)
+
+    def _folder(self) -> Path:
+        if self.document.path is not None:
+            return self.document.path.parent
+        for file in self.recent.files():
+            if file.parent.is_dir():
+                return file.parent
+        return Path.home()
+
+    def _fill_samples(self) -> None:
+        if not self.samples_menu.isEmpty():
+            return
+        for sample in samples():
+            action = self.samples_menu.addAction(title_of(load_sample(sample)))
+            action.triggered.connect(lambda _=False, sample=sample: self.new_from(sample))
+
+    def _fill_recent(self) -> None:
+        self.recent_menu.clear()
+        files = self.recent.files()
+        for file in files:
+            action = self.recent_menu.addAction(file.name)
+            action.setToolTip(str(file))
+            action.setEnabled(file.is_file())
+            action.triggered.connect(lambda _=False, file=file: self.open_path(file))
+        if files:
+            self.recent_menu.addSeparator()
+            self.recent_menu.addAction(self.words("actions.clear_recent")).triggered.connect(self.recent.clear)
+        else:
+            self.recent_menu.addAction(self.words("actions.no_recent")).setEnabled(False)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802
+        """A single local file may be dropped."""
+        if _dropped_file(event) is not None:
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
+        """Open the dropped file, once the program that let it go is free again."""
+        path = _dropped_file(event)
+        if path is not None:
+            event.acceptProposedAction()
+            QTimer.singleShot(0, lambda: self.open_path(path))
+
+    # -- recovery --------------------------------------------------------------------------------
+
+    def offer_recovery(self) -> None:
+        """Offer the newest scenario that a crash left behind."""
+        found = self.recovery.orphans() if self.recovery else []
+        if not found:
+            self.workspace.messages.drop("recovery")
+            return
+        item = found[0]
+        self.workspace.messages.tell(
+            "recovery",
+            "info",
+            self.words("window.recovery", name=item.title),
+            [
+                (self.words("window.restore"), lambda: self._restore(item)),
+                (self.words("window.discard"), lambda: self._discard(item)),
+            ],
+        )
+
+    def _restore(self, found: Found) -> None:
+        self._after_saving(lambda: self._take(found))
+
+    def _take(self, found: Found) -> None:
+        self.document.start(found.scenario, found.path, found.title)
+        self.document.mark_unsaved(found.path)
+        if self.recovery is not None and self.recovery.keep():
+            self.recovery.discard(found)
+        self.offer_recovery()
+
+    def _discard(self, found: Found) -> None:
+        if self.recovery is not None:
+            self.recovery.discard(found)
+        self.offer_recovery()
+
+    def tell_fault(self, log: Path) -> None:
+        """Something went wrong inside; the scenario is kept."""
+        if self.recovery is not None:
+            self.recovery.keep()
+        links = [(self.words("window.dismiss"), lambda: self.workspace.messages.drop("fault"))]
+        self.workspace.messages.tell("fault", "warn", self.words("window.fault", file=str(log)), links)
+
+    # -- closing ---------------------------------------------------------------------------------
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
+        """Ask about unsaved changes without holding anything up."""
+        if self.document.is_clean or self._may_close:
+            self._keep_geometry()
+            if self.recovery is not None:
+                self.recovery.close()
+            event.accept()
+            return
+        event.ignore()
+        self._after_saving(self._close_now)
+
+    def _close_now(self) -> None:
+        self._may_close = True
+        self.close()
+
+    def _keep_geometry(self) -> None:
+        if self._settings is not None:
+            self._settings.setValue("geometry", self.saveGeometry())
+
+    def restore_geometry(self) -> None:
+        """As it was left, or the first size, within the screen."""
+        geometry = self._settings.value("geometry") if self._settings is not None else None
+        if geometry is None or not self.restoreGeometry(geometry):
+            room = self.screen().availableSize()
+            self.resize(FIRST.boundedTo(room))
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+        """Leaving the window ends the running edit."""
+        if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
+            self.document.end_merge()
+        super().changeEvent(event)
+
+
+def _dropped_file(event: QDropEvent) -> Path | None:
+    urls = event.mimeData().urls()
+    if len(urls) != 1 or not urls[0].isLocalFile():
+        return None
+    return Path(urls[0].toLocalFile())
+
+
+def _file_name(title: str) -> str:
+    """A name for a new file: no separators, nothing hidden."""
+    bare = "".join(c if c.isalnum() or c in " ._-()" else "-" for c in title).strip(" .")
+    return bare or "scenario"
