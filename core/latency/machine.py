@@ -1,0 +1,101 @@
+"""One device, or many side by side, as the rates that a step runs against."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from core.spec.accelerator import Accelerator
+from core.spec.deployment import Deployment
+from core.spec.formats import ComputeFormat, WeightFormat
+
+T = TypeVar("T")
+
+
+class Identity(Generic[T]):
+    """A key for caches that compares by identity: hashing a large record on every call is slow."""
+
+    __slots__ = ("it",)
+
+    def __init__(self, it: T) -> None:
+        self.it = it
+
+    def __hash__(self) -> int:
+        return id(self.it)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self.it is other.it
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What joins the devices of one tensor-parallel group."""
+
+    kind: str  # key of the all-reduce fits
+    bytes_per_second: float  # one direction of one device
+
+
+_ACTIVATION_FORMATS: tuple[ComputeFormat, ...] = ("bf16", "fp16", "fp32")
+_FALLBACK_LINK = 16e9  # bytes/s, where neither link of a device is known: PCIe 3 x16
+
+
+def supports(device: Accelerator, compute: ComputeFormat) -> bool:
+    """Whether the device multiplies in this format by itself."""
+    return getattr(device.peak_tflops, compute) is not None
+
+
+def peak_flops(device: Accelerator, compute: ComputeFormat) -> float:
+    """Peak of a format, FLOP/s; a device without it runs at the best rate it has for 16 or 32 bit."""
+    rates = device.peak_tflops
+    for name in (compute, "bf16", "fp16", "fp32", "tf32", "int8", "fp8"):
+        rate = getattr(rates, name)
+        if rate is not None:
+            return float(rate) * 1e12
+    return 1e12
+
+
+def compute_format(device: Accelerator, weights: WeightFormat) -> ComputeFormat:
+    """The unit that multiplies the narrow matrices: the first of the format's list that the device has.
+
+    Block-scaled FP8 operands (MXFP4 weights, MXFP8) need the units that came with FP4.
+    """
+    for compute in weights.computes:
+        if compute == "fp8" and weights.key.startswith("mx") and device.peak_tflops.fp4 is None:
+            continue
+        if supports(device, compute):
+            return compute
+    return weights.computes[-1]
+
+
+_NARROW: frozenset[ComputeFormat] = frozenset({"fp8", "int8", "int4", "fp4"})
+
+
+def is_native(device: Accelerator, weights: WeightFormat) -> bool:
+    """Whether weights are multiplied as stored; False: they are expanded first."""
+    compute = compute_format(device, weights)
+    return weights.bits >= 16 or (compute == weights.computes[0] and compute in _NARROW)
+
+
+def activation_format(device: Accelerator) -> ComputeFormat:
+    """The unit of attention and of 16-bit matrices."""
+    return next((f for f in _ACTIVATION_FORMATS if supports(device, f)), "fp32")
+
+
+def link_of(device: Accelerator, deployment: Deployment, halves_accumulation: bool) -> Link:
+    """The link of a tensor-parallel group: the fast one where the device has it and it reaches far enough."""
+    fast = device.scale_up
+    reaches = fast.gbps_per_direction is not None and deployment.tensor_parallel <= fast.max_devices
+    if fast.gbps_per_direction is not None and (
+        deployment.link == "scale_up" or (deployment.link == "auto" and reaches)
+    ):
+        return Link(_link_kind(fast.kind), fast.gbps_per_direction * 1e9)
+    rate = device.pcie.gbps_per_direction
+    return Link("pcie_staged" if halves_accumulation else "pcie", _FALLBACK_LINK if rate is None else rate * 1e9)
+
+
+def _link_kind(kind: str) -> str:
+    if "bridge" in kind:
+        return "bridge"
+    if kind in ("nvlink3", "nvlink4", "nvlink5"):
+        return kind
+    if kind.startswith("nvlink"):
+        return "nvlink"
+    return "xgmi" if kind.startswith("xgmi") else "other"

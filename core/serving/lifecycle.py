@@ -1,0 +1,110 @@
+"""The life of a request inside the engine, from its place in the batch to its last token.
+
+    TPOT (O-1) = (O-1) t_d(n) + (b-1) f D,   n = b f
+    TTFT = base + 1.17 own + t_d/2 + (b-1)(max(s, 1-f) D + w) + 0.17 r/(1-r) own
+
+b requests are in the engine and each decodes for a share f of its life, so n decode at a time.  D is
+the time that one prompt adds to the steps it shares, "own" the time of the steps that carry it, r
+the share of time with a prompt in the step.  The form and the constants (in the efficiency profiles)
+were found on served measurements; 1-f keeps the prompts that wait for each other within the rate
+at which prompts can be read at all.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.latency.step import BOUND, Plan, expected_seconds, seconds_of
+from core.quantities import EXPECTED, FloatArray
+
+ROUNDS = 5  # of the damped iteration; the share moves by less than a thousandth after them
+_LEAST_CHUNK = 256.0  # tokens of a prompt that a step takes even when decoding fills the budget
+_BUSIEST = 0.95  # share of time with prompts beyond which the burst term stays as it is
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Tokens of a request, and of a step."""
+
+    prompt: float  # to read, without the shared prefix
+    prefix: float  # shared, already cached
+    output: float
+    token_budget: float  # of one step
+
+    @property
+    def mean_context(self) -> float:
+        """Cached tokens of a request halfway through its answer."""
+        return self.prefix + self.prompt + 0.5 * self.output
+
+    def chunk(self, running: FloatArray | float) -> FloatArray:
+        """Prompt tokens in a step beside ``running`` decoding requests."""
+        room = np.maximum(self.token_budget - running, _LEAST_CHUNK)
+        return np.minimum(room, self.prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """Times of one request, arrays (3, n) by quantile unless stated; no queue in them."""
+
+    share: FloatArray  # (n,) of the life spent decoding
+    base: FloatArray  # s, server and first step
+    own: FloatArray  # s, own prompt
+    others: FloatArray  # s, other prompts read first
+    per_token: FloatArray  # s a token after the first
+    total: FloatArray  # s
+    prefill_share: FloatArray  # (n,) of the decoding time that goes to other prompts
+
+
+def live(plan: Plan, lengths: Lengths, inside: FloatArray) -> Life:
+    """Solve for ``inside`` (n,) requests in the engine, at least one each."""
+    n = len(inside)
+    over = plan.profiles[0].overheads
+    steps = max(lengths.output - 1.0, 0.0)
+    others = inside - 1.0
+    base = 1e-3 * over.first_token_base_ms[plan.kind]
+    wait = 1e-3 * over.waiting_request_ms[plan.kind]
+    # The first n columns are steps that only decode, the others carry a chunk of a prompt.
+    decoding, context = np.empty(2 * n), np.full(2 * n, lengths.mean_context)
+    prefill, history = np.zeros(2 * n), np.zeros(2 * n)
+
+    def fill(running: FloatArray) -> FloatArray:
+        decoding[:n] = decoding[n:] = running
+        prefill[n:] = chunk = lengths.chunk(running)
+        history[n:] = lengths.prefix + 0.5 * (lengths.prompt - chunk)
+        return lengths.prompt / chunk  # steps that carry one prompt
+
+    share = np.full(n, 0.9 if steps else 0.0)
+    reading = np.zeros(n)
+    for _ in range(ROUNDS):
+        carriers = fill(inside * share)
+        seconds = expected_seconds(plan, decoding, context, prefill, history)
+        step, mixed = seconds[:n], seconds[n:]
+        added, own = carriers * (mixed - step), carriers * mixed
+        decode = steps * step + others * share * added
+        burst = reading / (1.0 - reading) * over.arrival
+        ahead = others * (np.maximum(over.burst, 1.0 - share) * added + wait)
+        life = decode + base + 0.5 * step + (over.own_prefill + burst) * own + ahead
+        reading = np.minimum(inside * added / life, _BUSIEST)
+        share = 0.5 * (share + decode / life)
+
+    carriers = fill(inside * share)
+    every = seconds_of(plan, slice(0, BOUND + 1), decoding, context, prefill, history)
+    step, mixed = every[:BOUND, :n], every[:BOUND, n:]
+    added, own = carriers * np.maximum(mixed - step, 0.0), carriers * mixed
+    decode = steps * step + others * share * added
+    first, last = step[EXPECTED], added[EXPECTED]
+    low, high = plan.profiles[0].band.first_token
+    band = np.array([[low], [1.0], [high]])
+    burst = reading / (1.0 - reading) * over.arrival
+    ahead = others * (np.maximum(over.burst, 1.0 - share) * last + wait) + burst * own[EXPECTED]
+    start, reads = base + 0.5 * first, over.own_prefill * own[EXPECTED]
+    spread = (decode + own) / (decode + own)[EXPECTED]
+    return Life(
+        share=share,
+        base=band * start,
+        own=np.maximum(band * reads, carriers * (every[BOUND, n:] - every[BOUND, :n])),
+        others=band * ahead,
+        per_token=decode / steps if steps else step,
+        total=spread * (decode[EXPECTED] + start + reads + ahead),
+        prefill_share=others * share * last / decode[EXPECTED] if steps else np.zeros(n),
+    )

@@ -1,0 +1,186 @@
+"""What users feel in the long run, from the time of one step.
+
+Closed loop: C users, each waits for an answer before the next question; those beyond what the
+cache or the batch holds queue.  Open loop: requests arrive at a rate, whatever the service does.
+Both take the life of a request from ``core.serving.lifecycle`` and work on arrays over the load.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from core.latency.step import Plan, plan_of
+from core.latency.textbook import TextbookPlan, textbook_plan
+from core.quantities import EXPECTED, FloatArray
+from core.serving.breakdown import engine_phase, textbook_phase
+from core.serving.lifecycle import Lengths, Life, live
+from core.serving.load import LoadCurve, Phase
+from core.serving.textbook_load import textbook_closed, textbook_open
+from core.spec.accelerator import GIB, Accelerator
+from core.spec.engine import Engine
+from core.spec.scenario import Scenario
+
+_OCCUPANCY = 0.52  # mean share of its answer that a running request holds in the cache
+_OPEN_POINTS = 48
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Service:
+    """A scenario made ready for any load."""
+
+    plan: Plan | TextbookPlan = field(repr=False)
+    replicas: int
+    lengths: Lengths
+    max_num_seqs: float  # of one replica
+
+    @property
+    def profile_name(self) -> str:
+        """Which efficiency profile the times rest on; "textbook" for the plain formulas."""
+        return self.plan.profile_name if isinstance(self.plan, Plan) else "textbook"
+
+
+def prepare(scenario: Scenario) -> Service:
+    """All that does not depend on the load; the plan in it is cached by model, device and settings."""
+    work, engine, device = scenario.workload, scenario.engine, scenario.accelerator
+    model, deployment = scenario.model.architecture, scenario.deployment
+    plan: Plan | TextbookPlan
+    if engine.name == "textbook":
+        plan = textbook_plan(model, device, deployment, scenario.precision)
+    else:
+        plan = plan_of(model, device, deployment, scenario.precision, engine)
+    seqs, budget = batch_limits(engine, device)
+    prefix = min(float(work.shared_prefix_tokens), work.prompt_tokens - 1.0)
+    lengths = Lengths(work.prompt_tokens - prefix, prefix, float(work.output_tokens), budget)
+    return Service(plan, deployment.replicas, lengths, seqs)
+
+
+def batch_limits(engine: Engine, device: Accelerator) -> tuple[float, float]:
+    """Sequences and tokens of one step; vLLM's defaults depend on the device's memory."""
+    if engine.name == "textbook":
+        return float(engine.max_num_seqs or np.inf), np.inf
+    large = device.memory_gb_nominal * 1e9 >= 70 * GIB and "A100" not in device.name
+    seqs = engine.max_num_seqs or (1024 if large else 256)
+    budget = engine.max_num_batched_tokens or (8192 if large else 2048)
+    return float(seqs), float(budget)
+
+
+def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCurve:
+    """Speeds with ``users`` (n,), one or more each, in the system.
+
+    ``kv_tokens`` is what the cache pools of all replicas hold together.
+    """
+    users = np.asarray(users, dtype=np.float64).reshape(-1)
+    limit, lengths = _limit(service, kv_tokens), service.lengths
+    if isinstance(service.plan, TextbookPlan):
+        prompt = lengths.prefix + lengths.prompt
+        return textbook_closed(service.plan, users, service.replicas, limit, prompt, lengths.output)
+    here = np.maximum(users / service.replicas, 1.0)
+    # With fewer users than replicas some replicas idle.
+    busy = np.minimum(users, service.replicas)
+    inside = np.minimum(here, limit)
+    life = live(service.plan, lengths, inside)
+    queue = (here / inside - 1.0) * life.total
+    rate = busy * inside / life.total
+    return _curve(service, users, busy * inside * life.share, life, queue, rate, np.ones_like(users))
+
+
+def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> LoadCurve:
+    """Speeds at ``request_rate`` (n,) requests per second over all replicas.
+
+    Where requests arrive faster than they are answered, ``stable`` is 0, ``users`` and the time to
+    the first token are inf, and the other values are those of the full engine.
+    """
+    rate = np.asarray(request_rate, dtype=np.float64).reshape(-1)
+    limit, lengths = _limit(service, kv_tokens), service.lengths
+    if isinstance(service.plan, TextbookPlan):
+        prompt = lengths.prefix + lengths.prompt
+        return textbook_open(service.plan, rate, service.replicas, limit, prompt, lengths.output)
+    here = rate / service.replicas
+    # An arrival finds as many others as there are on average; with them it makes one more.
+    found = np.concatenate([[0.0], np.geomspace(min(0.01, limit / 2), limit, _OPEN_POINTS)])
+    grid = live(service.plan, lengths, np.minimum(found + 1.0, limit))
+    carried = np.maximum.accumulate(found / grid.total, axis=1)
+    ceiling = carried[:, -1:]
+    n = len(rate)
+    seen = np.stack([np.interp(here, row, found) for row in carried])
+    life = _own_quantile(live(service.plan, lengths, np.minimum(seen + 1.0, limit).reshape(-1)), n)
+    load = here / ceiling
+    waits = np.minimum(load, 1 - 1e-9)
+    # Waiting for one of many places: Sakasegawa's approximation.
+    queue = life.total / limit * waits ** (np.sqrt(2 * (limit + 1)) - 1) / (1 - waits)
+    over = load >= 1.0
+    queue[over] = np.inf
+    stable = ~over[EXPECTED]
+    users = np.where(stable, rate * (life.total + queue)[EXPECTED], np.inf)
+    served = service.replicas * np.where(over, ceiling, here)
+    return _curve(
+        service, users, service.replicas * seen * life.share, life, queue, served, stable.astype(np.float64)
+    )
+
+
+def phases(service: Service, running: float) -> tuple[Phase, Phase]:
+    """One step of each phase, prefill then decode, at ``running`` decoding requests over all replicas."""
+    lengths = service.lengths
+    here = max(running / service.replicas, 1.0)
+    if isinstance(service.plan, TextbookPlan):
+        prompt = lengths.prefix + lengths.prompt
+        return textbook_phase(service.plan, 0.0, prompt), textbook_phase(service.plan, here, 0.0)
+    chunk = float(lengths.chunk(here))
+    before = lengths.prefix + 0.5 * (lengths.prompt - chunk)
+    return (
+        engine_phase(service.plan, 0.0, 0.0, chunk, before),
+        engine_phase(service.plan, here, lengths.mean_context, 0.0, 0.0),
+    )
+
+
+def _limit(service: Service, kv_tokens: float) -> float:
+    """Requests that one replica holds at a time."""
+    lengths = service.lengths
+    pool = max(0.0, kv_tokens / service.replicas - lengths.prefix)
+    held = lengths.prompt + _OCCUPANCY * lengths.output
+    return max(1.0, min(service.max_num_seqs, pool / held))
+
+
+def _own_quantile(life: Life, n: int) -> Life:
+    """Of a life solved for three loads of n points, each load's own quantile: (3, 3 n) to (3, n)."""
+
+    def own(values: FloatArray) -> FloatArray:
+        if values.ndim == 1:
+            return values.reshape(3, n)
+        return np.stack([values[q, q * n : (q + 1) * n] for q in range(3)])
+
+    return Life(
+        own(life.share),
+        own(life.base),
+        own(life.own),
+        own(life.others),
+        own(life.per_token),
+        own(life.total),
+        own(life.prefill_share),
+    )
+
+
+def _curve(
+    service: Service,
+    users: FloatArray,
+    running: FloatArray,
+    life: Life,
+    queue: FloatArray,
+    requests: FloatArray,
+    stable: FloatArray,
+) -> LoadCurve:
+    shape = life.total.shape
+    return LoadCurve(
+        users=users,
+        running=np.broadcast_to(running, shape),
+        time_to_first_token=queue + life.base + life.own + life.others,
+        queue_seconds=queue,
+        prefill_seconds=life.own,
+        other_prefills_seconds=life.others,
+        base_seconds=life.base,
+        time_per_output_token=life.per_token,
+        output_tokens_per_second=requests * service.lengths.output,
+        requests_per_second=requests,
+        prefill_share=np.broadcast_to(life.prefill_share, shape),
+        stable=stable,
+    )
