@@ -50,7 +50,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("theme_light", checkable=True, group="theme"),
     Command("theme_dark", checkable=True, group="theme"),
     Command("theme_contrast", checkable=True, group="theme"),
-    Command("toggle_theme", icon="theme"),
+    Command("toggle_theme", icon="sun"),
     Command("quit", ("Ctrl+Q",)),
 )
 

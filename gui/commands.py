@@ -22,24 +22,24 @@ class ChangeScenario(QUndoCommand):
         super().__init__(text)
         self._document = document
         self._old = old
-        self._new = new
-        self._series = series
+        self.new = new
+        self.series = series
 
     def id(self) -> int:
         """Qt asks only commands of one id whether they merge."""
-        return _ALONE if self._series is None else _MERGEABLE
+        return _ALONE if self.series is None else _MERGEABLE
 
-    def mergeWith(self, other: QUndoCommand) -> bool:  # noqa: N802 (Qt's name)
+    def mergeWith(self, other: QUndoCommand) -> bool:
         """Take in a later edit of the same series; an edit that came back to its start vanishes."""
-        if not isinstance(other, ChangeScenario) or other._series != self._series:
+        if not isinstance(other, ChangeScenario) or other.series != self.series:
             return False
-        self._new = other._new
-        self.setObsolete(self._new == self._old)
+        self.new = other.new
+        self.setObsolete(self.new == self._old)
         return True
 
     def redo(self) -> None:
         """Put the new scenario in."""
-        self._document.put(self._new)
+        self._document.put(self.new)
 
     def undo(self) -> None:
         """Put the old scenario back."""

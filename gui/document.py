@@ -70,7 +70,9 @@ class Document(QObject):
     @property
     def title(self) -> str:
         """Name for the window's title."""
-        return self._path.name if self._path else self._title or self._scenario.name or self._scenario.model.name
+        return (
+            self._path.name if self._path else self._title or self._scenario.name or self._scenario.model.name
+        )
 
     @property
     def imported(self) -> bool:
@@ -113,6 +115,10 @@ class Document(QObject):
             return True
         self._push(new, text, (self._series, paths))
         return True
+
+    def refuse(self, path: str, problem: Problem) -> None:
+        """An editor cannot read what was typed for ``path``; nothing changes, but it is known."""
+        self._refuse((path,), (problem,))
 
     def replace(self, scenario: Scenario, text: str) -> None:
         """Put another scenario in as one undoable edit of its own."""
@@ -207,7 +213,8 @@ class Document(QObject):
         return False
 
     def _accept(self, paths: tuple[str, ...]) -> None:
-        if any([self._refused.pop(path, None) is not None for path in paths]):
+        accepted = [path for path in paths if self._refused.pop(path, None) is not None]
+        if accepted:
             self.refused_changed.emit()
 
     def _clear_refused(self) -> None:

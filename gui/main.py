@@ -70,10 +70,14 @@ def _window(arguments: list[str], words: Words) -> int:
 
 
 def _screenshot(arguments: list[str], words: Words) -> int:
-    parser = argparse.ArgumentParser(prog="inferometer screenshot", description=words("window.cli.screenshot"))
+    parser = argparse.ArgumentParser(
+        prog="inferometer screenshot", description=words("window.cli.screenshot")
+    )
     parser.add_argument("file", type=Path, help=words("window.cli.file"))
     parser.add_argument("--out", type=Path, required=True, help=words("window.cli.out"))
-    parser.add_argument("--workspace", choices=("estimate",), default="estimate", help=words("window.cli.workspace"))
+    parser.add_argument(
+        "--workspace", choices=("estimate",), default="estimate", help=words("window.cli.workspace")
+    )
     parser.add_argument("--size", type=_size, default=(1440, 900), help=words("window.cli.size"))
     parser.add_argument("--theme", choices=_THEMES, default="light", help=words("window.cli.theme"))
     parser.add_argument("--lang", choices=LANGUAGES, default="en", help=words("window.cli.lang"))

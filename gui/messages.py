@@ -15,6 +15,7 @@ class MessageArea(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._strips: dict[str, MessageStrip] = {}
+        self._links: dict[str, tuple[Link, ...]] = {}
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
@@ -26,6 +27,7 @@ class MessageArea(QWidget):
         if strip is None:
             strip = self._strips[subject] = MessageStrip(self)
             self._column.addWidget(strip)
+        self._links[subject] = tuple(links)
         strip.show_message(kind, text, links)
         self.show()
 
@@ -43,6 +45,10 @@ class MessageArea(QWidget):
         """What a strip says; "" when there is none."""
         strip = self._strips.get(subject)
         return strip.text if strip is not None else ""
+
+    def links_of(self, subject: str) -> tuple[Link, ...]:
+        """What a strip offers to do."""
+        return self._links[subject]
 
     def subjects(self) -> tuple[str, ...]:
         """Which messages are shown."""

@@ -41,4 +41,6 @@ class RecentFiles:
         self._memory = files[:_KEPT]
         if self._path is not None:
             names = [str(file) for file in self._memory]
-            write_atomically(self._path, json.dumps(names, indent=1, ensure_ascii=False).encode("utf-8", "replace"))
+            write_atomically(
+                self._path, json.dumps(names, indent=1, ensure_ascii=False).encode("utf-8", "replace")
+            )

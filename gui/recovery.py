@@ -4,6 +4,7 @@ Each running window has a file of its own and holds a lock beside it; a file who
 was left behind by a crash and is offered at the next start.
 """
 
+import contextlib
 import json
 import os
 import time
@@ -190,14 +191,10 @@ def _read(file: Path) -> Found | None:
 
 def _set_aside(file: Path) -> None:
     """Keep what cannot be read, out of the way: somebody may still want to look at it."""
-    try:
+    with contextlib.suppress(OSError):
         file.replace(file.with_name(file.name.removesuffix(_SUFFIX) + _BROKEN))
-    except OSError:
-        pass
 
 
 def _remove(file: Path) -> None:
-    try:
+    with contextlib.suppress(OSError):
         file.unlink(missing_ok=True)
-    except OSError:
-        pass

@@ -36,5 +36,7 @@ def sizes_for(window: QSize, scale: float) -> Sizes:
     elif wide >= 1760 and high >= 960:
         found = _LARGE
     if window.width() < 1240 or scale > 1.5:
-        return Sizes(found.name, found.forms, found.verdict, found.strip, found.row_gap, found.open_sections, 1)
+        return Sizes(
+            found.name, found.forms, found.verdict, found.strip, found.row_gap, found.open_sections, 1
+        )
     return found

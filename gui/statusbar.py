@@ -34,12 +34,12 @@ class ProblemCount(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         """As wide as the words."""
         wide = QFontMetricsF(font("caption_semibold")).horizontalAdvance(self.text())
         return QSize(round(wide) + 2 * _EDGE, theme().px(HEIGHT))
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, _event: QPaintEvent) -> None:
         """The words, and a ring when focused."""
         t = theme()
         painter = QPainter(self)
@@ -120,11 +120,11 @@ class StatusBar(QWidget):
         size = self._menu.sizeHint()
         self._menu.popup(corner - QPoint(size.width(), size.height()))
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         """Nothing to press here but the count."""
         event.accept()
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, _event: QPaintEvent) -> None:
         """Ground, hairline above, the parts with dots between."""
         t = theme()
         painter = QPainter(self)
@@ -140,7 +140,9 @@ class StatusBar(QWidget):
                 painter.drawText(QRect(x, 0, _PART_GAP * 2, self.height()), Qt.AlignmentFlag.AlignCenter, "·")
                 x += _PART_GAP * 2
             text = metrics.elidedText(part, Qt.TextElideMode.ElideMiddle, max(0, right - x))
-            painter.drawText(QRect(x, 0, max(0, right - x), self.height()), Qt.AlignmentFlag.AlignVCenter, text)
+            painter.drawText(
+                QRect(x, 0, max(0, right - x), self.height()), Qt.AlignmentFlag.AlignVCenter, text
+            )
             x += metrics.horizontalAdvance(text)
             if x + _PART_GAP * 2 > right:
                 break

@@ -27,12 +27,12 @@ class TextTab(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         """As wide as the words when chosen, so that choosing moves nothing."""
         wide = QFontMetricsF(font("body_semibold")).horizontalAdvance(self.text())
         return QSize(round(wide) + 1, theme().px(36))
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, _event: QPaintEvent) -> None:
         """Words, underline, focus ring."""
         t = theme()
         painter = QPainter(self)
@@ -40,9 +40,7 @@ class TextTab(QAbstractButton):
         role: Role = "body_semibold" if chosen else "body"
         painter.setFont(font(role))
         painter.setPen(t.ink if chosen or self.underMouse() else t.ink2)
-        painter.drawText(
-            self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text()
-        )
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
         if chosen:
             painter.fillRect(0, self.height() - 2, self.width(), 2, t.accent)
         if self.hasFocus():
@@ -81,8 +79,8 @@ class Toolbar(QWidget):
         row.addWidget(self.menu_button)
         for group in _GROUPS:
             row.addSpacing(8)
-            for key in group:
-                row.addWidget(self._button(key))
+            for name in group:
+                row.addWidget(self._button(name))
         self._gap = QWidget(self)
         row.addWidget(self._gap)
         for key, text in workspaces:
@@ -127,7 +125,7 @@ class Toolbar(QWidget):
     def _drop(self, menu: QMenu, button: QWidget) -> None:
         menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, _event: QPaintEvent) -> None:
         """Ground and the hairline below."""
         t = theme()
         painter = QPainter(self)

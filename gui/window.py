@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QSettings, QSize, QTimer, Signal
+from PySide6.QtCore import QEvent, QSettings, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QIcon, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QVBoxLayout, QWidget
 
@@ -14,7 +14,7 @@ from core.spec.change import get_value
 from core.units import editable
 from core.words import Words
 from gui import theme as themes
-from gui.actions import COMMANDS, Actions, ActionId
+from gui.actions import COMMANDS, ActionId, Actions
 from gui.dialogs.service import Dialogs, Question
 from gui.document import Document
 from gui.estimation import Estimation
@@ -67,6 +67,7 @@ class MainWindow(QWidget):
         self._connect()
         self._restyle()
         self._on_document()
+        self._on_changed()
         self.estimation.start()
 
     # -- building --------------------------------------------------------------------------------
@@ -76,6 +77,7 @@ class MainWindow(QWidget):
         self.setWindowIcon(QIcon())
         self.setMinimumSize(LEAST)
         self.setAcceptDrops(True)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.samples_menu = QMenu(self)
         self.samples_menu.setTitle(self.words("actions.new_from"))
         self.samples_menu.aboutToShow.connect(self._fill_samples)
@@ -155,10 +157,11 @@ class MainWindow(QWidget):
 
     # -- showing ---------------------------------------------------------------------------------
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+    def showEvent(self, event: QShowEvent) -> None:
         """The plots follow the first paint: their library takes longer to import than all the rest."""
         super().showEvent(event)
         self._lay_out()
+        self.setFocus()  # no control shows a ring before a key was pressed
         QTimer.singleShot(0, self.load_plots)
 
     def load_plots(self) -> None:
@@ -172,7 +175,7 @@ class MainWindow(QWidget):
         self.workspace.repaint()
         self.plots_shown.emit()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+    def resizeEvent(self, event: QResizeEvent) -> None:
         """Another size may mean another layout."""
         super().resizeEvent(event)
         self._lay_out()
@@ -183,11 +186,9 @@ class MainWindow(QWidget):
         self.workspace.set_sizes(sizes)
 
     def _restyle(self) -> None:
-        dark = themes.theme().dark
         for command in COMMANDS:
             if command.icon:
-                name = ("sun" if dark else "moon") if command.icon == "theme" else command.icon
-                self.actions_[command.id].setIcon(icon(name))
+                self.actions_[command.id].setIcon(icon(command.icon))
         self.toolbar.restyle()
         self.status.restyle()
         self._lay_out()
@@ -233,7 +234,9 @@ class MainWindow(QWidget):
             action = self.actions_[key]  # type: ignore[index]
             action.setEnabled(able)
             what = self.words.field(text) if able and text else ""
-            action.setText(self.words(f"actions.{key}_what", what=what) if what else self.words(f"actions.{key}"))
+            action.setText(
+                self.words(f"actions.{key}_what", what=what) if what else self.words(f"actions.{key}")
+            )
             action.setToolTip(self.actions_.tooltip(key))  # type: ignore[arg-type]
 
     def _on_point(self, estimate: Estimate, _revision: int) -> None:
@@ -329,7 +332,7 @@ class MainWindow(QWidget):
         self.preferences.change(last_document=str(path.absolute()))
         return True
 
-    def save(self, then: Callable[[], None] | None = None) -> None:
+    def save(self, then: Callable[[], object] | None = None) -> None:
         """Write the file; ask for a name when there is none, and before overwriting another's work."""
         path = self.document.path
         if path is None or self.document.imported:
@@ -353,13 +356,18 @@ class MainWindow(QWidget):
         else:
             self._write(path, then)
 
-    def save_as(self, then: Callable[[], None] | None = None) -> None:
+    def save_as(self, then: Callable[[], object] | None = None) -> None:
         """Let the user choose where to write."""
         name = self.document.path.name if self.document.path else _file_name(self.document.title)
         suggested = self._folder() / Path(name).with_suffix(".json").name
-        self.dialogs.save_file(self, suggested, lambda path: path and self._write(path, then))
 
-    def _write(self, path: Path, then: Callable[[], None] | None) -> None:
+        def chosen(path: Path | None) -> None:
+            if path is not None:
+                self._write(path, then)
+
+        self.dialogs.save_file(self, suggested, chosen)
+
+    def _write(self, path: Path, then: Callable[[], object] | None) -> None:
         try:
             self.document.save(path)
         except InferometerError as error:
@@ -386,7 +394,7 @@ class MainWindow(QWidget):
         def answered(answer: str) -> None:
             self._asking = False
             if answer == "save":
-                self.save(lambda: then() and None)
+                self.save(then)
             elif answer == "discard":
                 then()
 
@@ -433,16 +441,18 @@ class MainWindow(QWidget):
             action.triggered.connect(lambda _=False, file=file: self.open_path(file))
         if files:
             self.recent_menu.addSeparator()
-            self.recent_menu.addAction(self.words("actions.clear_recent")).triggered.connect(self.recent.clear)
+            self.recent_menu.addAction(self.words("actions.clear_recent")).triggered.connect(
+                self.recent.clear
+            )
         else:
             self.recent_menu.addAction(self.words("actions.no_recent")).setEnabled(False)
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """A single local file may be dropped."""
         if _dropped_file(event) is not None:
             event.acceptProposedAction()
 
-    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
+    def dropEvent(self, event: QDropEvent) -> None:
         """Open the dropped file, once the program that let it go is free again."""
         path = _dropped_file(event)
         if path is not None:
@@ -492,7 +502,7 @@ class MainWindow(QWidget):
 
     # -- closing ---------------------------------------------------------------------------------
 
-    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
+    def closeEvent(self, event: QCloseEvent) -> None:
         """Ask about unsaved changes without holding anything up."""
         if self.document.is_clean or self._may_close:
             self._keep_geometry()
@@ -518,7 +528,7 @@ class MainWindow(QWidget):
             room = self.screen().availableSize()
             self.resize(FIRST.boundedTo(room))
 
-    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+    def changeEvent(self, event: QEvent) -> None:
         """Leaving the window ends the running edit."""
         if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
             self.document.end_merge()

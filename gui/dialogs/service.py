@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton, QWidget
 
 from core.words import Words
 
-FileDone = Callable[[Path | None], None]
-AnswerDone = Callable[[str], None]
+FileDone = Callable[[Path | None], object]
+AnswerDone = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,20 @@
 """The Estimate workspace: forms, verdict, cards, ledger and plots.  Arrangement only."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QScrollArea, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
 
 from core.planning.curves import WorkloadCurves
 from core.results import Estimate
@@ -20,6 +30,9 @@ from gui.widgets.cards import CardStrip
 from gui.widgets.ledger_view import LedgerView
 from gui.widgets.verdict import VerdictView
 
+if TYPE_CHECKING:
+    from gui.plots.base import PlotPane  # at run time it comes with the plots, after the first paint
+
 _PLOTS = 3  # places kept free until the plots are there
 
 
@@ -32,7 +45,7 @@ class Ground(QWidget):
         self._edge = edge
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, _event: QPaintEvent) -> None:
         """Ground and edge."""
         t = theme()
         painter = QPainter(self)
@@ -61,7 +74,7 @@ class EstimateWorkspace(QWidget):
         self.verdict = VerdictView(words)
         self.cards = CardStrip(words)
         self.ledger = LedgerView(words)
-        self.plots: list[QWidget] = []
+        self.plots: list[PlotPane] = []
         self._places: list[QWidget] = [self.ledger, *(QWidget() for _ in range(_PLOTS))]
         self._arrange()
         manager.changed.connect(self._restyle)
@@ -133,7 +146,7 @@ class EstimateWorkspace(QWidget):
         if before is None:
             self.forms.open_first(sizes.open_sections)
         if not self._width_chosen:
-            self._set_forms_width(t.px(sizes.forms))
+            self._set_forms_width(t.px(sizes.forms) - 1)
         self._place(sizes)
 
     def _place(self, sizes: Sizes) -> None:
@@ -156,11 +169,11 @@ class EstimateWorkspace(QWidget):
     def _on_splitter_moved(self, _position: int, _index: int) -> None:
         self._width_chosen = True
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+    def resizeEvent(self, event: QResizeEvent) -> None:
         """The forms keep their width; the centre takes what is left."""
         super().resizeEvent(event)
         if self._sizes is not None and not self._width_chosen:
-            self._set_forms_width(theme().px(self._sizes.forms))
+            self._set_forms_width(theme().px(self._sizes.forms) - 1)  # the handle is the last pixel
 
     def fold_forms(self, folded: bool) -> None:
         """Give the whole width to the results, for meetings."""
@@ -187,9 +200,7 @@ class EstimateWorkspace(QWidget):
         self._estimation.want_curves()
 
     def _on_users_dragged(self, users: int) -> None:
-        self._document.set_values(
-            [("workload.load", "users"), ("workload.users", users)], "workload.users"
-        )
+        self._document.set_values([("workload.load", "users"), ("workload.users", users)], "workload.users")
         self.users_dragged.emit()
 
     # -- results ---------------------------------------------------------------------------------
