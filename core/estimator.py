@@ -8,6 +8,7 @@ import numpy as np
 from core.explain.verdict import judge
 from core.memory.build import build_ledger
 from core.memory.capacity import Capacity, capacity
+from core.memory.ledger import Ledger
 from core.quantities import EXPECTED, HIGH, LOW, FloatArray, Range
 from core.results import Estimate, Speed, Verdict
 from core.serving.load import LoadCurve
@@ -23,18 +24,32 @@ def estimate(scenario: Scenario) -> Estimate:
 
     Raises nothing for a scenario that passes ``core.spec.checks.check`` without errors.
     """
-    ledger = build_ledger(scenario)
+    work = scenario.workload
+    wanted = float(work.users) if work.load == "users" else 1.0
+    ledger = build_ledger(scenario, wanted)
     ceiling = capacity(scenario, ledger)
+    if queues(scenario) and ceiling.max_users < wanted:
+        # The engine lets the rest wait: memory holds what fits.
+        ledger = build_ledger(scenario, float(max(1, ceiling.max_users)))
     speed = None
-    if ledger.fits:
+    if starts(scenario, ledger, ceiling):
         service = prepare(scenario)
         curve = load_at_point(scenario, service, ceiling)
-        speed = _speed(service, curve, scenario)
-        if scenario.workload.load == "requests":
-            users = min(float(curve.users[0]), float(ceiling.max_users))
-            ledger = build_ledger(scenario, users)
+        speed = _speed(service, curve)
+        if work.load == "requests":
+            ledger = build_ledger(scenario, min(speed.users, float(ceiling.max_users)))
     notes = tuple(p for p in check(scenario) if p.severity != "error")
     return Estimate(scenario, ledger, ceiling, speed, judge(scenario, ledger, ceiling, speed), notes)
+
+
+def queues(scenario: Scenario) -> bool:
+    """Whether requests beyond the cache wait (continuous batching) instead of failing (one static batch)."""
+    return scenario.engine.name != "textbook"
+
+
+def starts(scenario: Scenario, ledger: Ledger, ceiling: Capacity) -> bool:
+    """Whether the service comes up: an engine that queues needs room for one request of its full length."""
+    return ledger.fits and (not queues(scenario) or ceiling.max_users_at_model_length >= 1)
 
 
 def load_at_point(scenario: Scenario, service: Service, ceiling: Capacity) -> LoadCurve:
@@ -51,7 +66,7 @@ def _range(values: FloatArray) -> Range:
     return Range(low, float(values[EXPECTED, 0]), high)
 
 
-def _speed(service: Service, curve: LoadCurve, scenario: Scenario) -> Speed:
+def _speed(service: Service, curve: LoadCurve) -> Speed:
     prefill, decode = phases(service, float(curve.running[EXPECTED, 0]))
     parts = {
         "queue": curve.queue_seconds,
