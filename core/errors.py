@@ -1,5 +1,6 @@
 """Expected outcomes as types with data.  Words for them are in the catalogue, not here."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,7 +15,7 @@ class Problem:
 
     code: str
     paths: tuple[str, ...] = ()
-    values: dict[str, object] = field(default_factory=dict, compare=False)
+    values: Mapping[str, object] = field(default_factory=dict, compare=False)
     severity: Literal["error", "warning", "note"] = "error"
 
 

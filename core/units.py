@@ -86,7 +86,7 @@ def _factor(rest: str, unit: str) -> float | None:
         return 0.01 if low == "%" else None
     if unit in ("GB", "GiB", "MiB", "GB/s"):
         match = re.fullmatch(r"([kmgt]?)(i?)b?(/s)?", low)
-        if match is None or bool(match[3]) and unit != "GB/s":
+        if match is None or (bool(match[3]) and unit != "GB/s"):
             return None
         given_bytes = (_BINARY if match[2] else _DECIMAL)[match[1]]
         return given_bytes / {"GB": GB, "GB/s": GB, "GiB": GIB, "MiB": 2**20}[unit]

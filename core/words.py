@@ -23,7 +23,7 @@ class Phrase:
     """A text key with what fills its places: text, numbers, or further phrases."""
 
     key: str
-    values: dict[str, object] = field(default_factory=dict, compare=False)
+    values: Mapping[str, object] = field(default_factory=dict, compare=False)
 
 
 def counted(key: str, count: int) -> Phrase:

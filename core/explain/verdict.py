@@ -55,9 +55,7 @@ def _over(value: float, limit: float | None) -> float:
     return 0.0 if limit is None else value / limit
 
 
-def _missed_headline(
-    scenario: Scenario, ceiling: Capacity, speed: Speed, key: str, users: Phrase
-) -> Phrase:
+def _missed_headline(scenario: Scenario, ceiling: Capacity, speed: Speed, key: str, users: Phrase) -> Phrase:
     targets = scenario.targets
     if key == "time_to_first_token":
         values = {

@@ -1,0 +1,1 @@
+"""Frozen specifications: each field declared once, with unit, range and step."""

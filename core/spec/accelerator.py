@@ -64,8 +64,8 @@ class Accelerator(Spec):
     scale_up: ScaleUp = ScaleUp()
     price_usd: float | None = None
     cloud_usd_per_hour: float | None = None
-    sources: dict[str, str] = {}
-    confidence: dict[str, str] = {}
+    sources: dict[str, str] = Field(default_factory=dict)
+    confidence: dict[str, str] = Field(default_factory=dict)
     notes: str = ""
 
     def __hash__(self) -> int:

@@ -104,9 +104,7 @@ class MixtureOfExperts(Spec):
     other_parameters: Count = 0
 
 
-TokenMixer = Annotated[
-    Attention | LatentAttention | RecurrentMixer | NoMixer, Field(discriminator="kind")
-]
+TokenMixer = Annotated[Attention | LatentAttention | RecurrentMixer | NoMixer, Field(discriminator="kind")]
 ChannelMixer = Annotated[DenseMlp | MixtureOfExperts | NoMixer, Field(discriminator="kind")]
 
 

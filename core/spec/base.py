@@ -7,7 +7,7 @@ each language under ``fields.<class>.<field>.{label,help}``.
 
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.fields import FieldInfo
 
 
@@ -42,7 +42,7 @@ def declared(
     ``choices`` names the list that a choice is taken from ("weight_formats", "accelerators", ...);
     the list itself depends on the scenario and is given by the form.
     """
-    extra = {"unit": unit, "step": step, "kind": kind, "choices": choices}
+    extra: dict[str, JsonValue] = {"unit": unit, "step": step, "kind": kind, "choices": choices}
     return Field(default, ge=ge, le=le, json_schema_extra=extra)
 
 

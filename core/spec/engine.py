@@ -21,7 +21,9 @@ class Engine(Spec):
     version: str = declared("0.21", kind="choice", choices="engine_versions")
     max_model_len: int = declared(16384, unit="tokens", kind="count", step=1024, ge=1, le=10**9)
     gpu_memory_utilization: float = declared(0.90, unit="1", kind="fraction", step=0.01, ge=0.05, le=1.0)
-    max_num_seqs: int | None = declared(None, kind="count", step=1, ge=1, le=10**6)  # None: the engine's default
+    max_num_seqs: int | None = declared(
+        None, kind="count", step=1, ge=1, le=10**6
+    )  # None: the engine's default
     max_num_batched_tokens: int | None = declared(None, unit="tokens", kind="count", step=512, ge=1, le=10**8)
     block_size: int = declared(16, unit="tokens", kind="count", step=16, ge=1, le=4096)
     enforce_eager: bool = False  # True: no CUDA graphs

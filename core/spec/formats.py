@@ -58,16 +58,32 @@ WEIGHT_FORMATS: dict[str, WeightFormat] = {
         _plain("fp16", "FP16", 16, ("fp16", "bf16", "fp32")),
         WeightFormat("fp8", "FP8 per tensor", Fraction(8), _NO_ROUTER, ("fp8", "bf16", "fp16", "fp32")),
         WeightFormat(
-            "fp8_block", "FP8 block 128", _grouped(8, 128 * 128, 32), _NO_ROUTER, ("fp8", "bf16", "fp16", "fp32")
+            "fp8_block",
+            "FP8 block 128",
+            _grouped(8, 128 * 128, 32),
+            _NO_ROUTER,
+            ("fp8", "bf16", "fp16", "fp32"),
         ),
         WeightFormat("w8a8", "INT8 W8A8", Fraction(8), _NO_ROUTER, ("int8", "bf16", "fp16", "fp32")),
         WeightFormat("w8a16", "INT8 W8A16", Fraction(8), _NO_ROUTER, ("bf16", "fp16", "fp32")),
-        WeightFormat("awq_g128", "AWQ INT4, g128", _grouped(4, 128, 16, 4), _NO_ROUTER, ("bf16", "fp16", "fp32")),
-        WeightFormat("awq_g64", "AWQ INT4, g64", _grouped(4, 64, 16, 4), _NO_ROUTER, ("bf16", "fp16", "fp32")),
-        WeightFormat("awq_g32", "AWQ INT4, g32", _grouped(4, 32, 16, 4), _NO_ROUTER, ("bf16", "fp16", "fp32")),
-        WeightFormat("gptq_g128", "GPTQ INT4, g128", _grouped(4, 128, 16, 4), _NO_ROUTER, ("bf16", "fp16", "fp32")),
-        WeightFormat("int4_g128", "INT4 symmetric, g128", _grouped(4, 128, 16), _NO_ROUTER, ("bf16", "fp16", "fp32")),
-        WeightFormat("int4_g32_experts", "INT4 experts, g32", _grouped(4, 32, 16), _EXPERTS, ("bf16", "fp16", "fp32")),
+        WeightFormat(
+            "awq_g128", "AWQ INT4, g128", _grouped(4, 128, 16, 4), _NO_ROUTER, ("bf16", "fp16", "fp32")
+        ),
+        WeightFormat(
+            "awq_g64", "AWQ INT4, g64", _grouped(4, 64, 16, 4), _NO_ROUTER, ("bf16", "fp16", "fp32")
+        ),
+        WeightFormat(
+            "awq_g32", "AWQ INT4, g32", _grouped(4, 32, 16, 4), _NO_ROUTER, ("bf16", "fp16", "fp32")
+        ),
+        WeightFormat(
+            "gptq_g128", "GPTQ INT4, g128", _grouped(4, 128, 16, 4), _NO_ROUTER, ("bf16", "fp16", "fp32")
+        ),
+        WeightFormat(
+            "int4_g128", "INT4 symmetric, g128", _grouped(4, 128, 16), _NO_ROUTER, ("bf16", "fp16", "fp32")
+        ),
+        WeightFormat(
+            "int4_g32_experts", "INT4 experts, g32", _grouped(4, 32, 16), _EXPERTS, ("bf16", "fp16", "fp32")
+        ),
         WeightFormat("nf4", "NF4", _grouped(4, 64, 32), _NO_ROUTER, ("bf16", "fp16", "fp32")),
         WeightFormat(
             "nf4_dq",
@@ -76,8 +92,12 @@ WEIGHT_FORMATS: dict[str, WeightFormat] = {
             _NO_ROUTER,
             ("bf16", "fp16", "fp32"),
         ),
-        WeightFormat("mxfp4_experts", "MXFP4 experts", _grouped(4, 32, 8), _EXPERTS, ("fp8", "bf16", "fp16", "fp32")),
-        WeightFormat("mxfp4", "MXFP4", _grouped(4, 32, 8), _NO_ROUTER, ("fp4", "fp8", "bf16", "fp16", "fp32")),
+        WeightFormat(
+            "mxfp4_experts", "MXFP4 experts", _grouped(4, 32, 8), _EXPERTS, ("fp8", "bf16", "fp16", "fp32")
+        ),
+        WeightFormat(
+            "mxfp4", "MXFP4", _grouped(4, 32, 8), _NO_ROUTER, ("fp4", "fp8", "bf16", "fp16", "fp32")
+        ),
         WeightFormat("nvfp4", "NVFP4", _grouped(4, 16, 8), _NO_ROUTER, ("fp4", "bf16", "fp16", "fp32")),
         WeightFormat("mxfp8", "MXFP8", _grouped(8, 32, 8), _NO_ROUTER, ("fp8", "bf16", "fp16", "fp32")),
         WeightFormat("mlx_4bit", "MLX 4 bit, g64", _grouped(4, 64, 16, 16), _MLX, ("fp16", "fp32")),
