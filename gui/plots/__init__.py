@@ -1,0 +1,1 @@
+"""Plots that answer within a frame and are controls themselves."""

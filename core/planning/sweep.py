@@ -1,0 +1,152 @@
+"""Curves over the number of users, computed by the same functions as the point estimate.
+
+One point, the memory lines and the speed curves come from the ledger and the steady state, so a
+plot can never disagree with a card.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from core.estimator import estimate as estimate_point
+from core.explain.verdict import phrase_of
+from core.memory.build import build_ledger
+from core.memory.capacity import capacity, memory_over_users, smallest_change_that_fits
+from core.memory.ledger import LineKey
+from core.planning.curves import LengthLine, WorkloadCurves
+from core.quantities import EXPECTED, FloatArray
+from core.results import Estimate
+from core.serving.load import LoadCurve
+from core.serving.steady_state import Service, closed_loop, prepare
+from core.spec.change import with_values
+from core.spec.scenario import Scenario
+
+__all__ = ["LengthLine", "WorkloadCurves", "other_lengths", "workload_curves"]
+
+_FIXED: tuple[LineKey, ...] = ("weights", "activations", "graphs", "runtime")
+_LINEAR_POINTS = 44
+_WIDE_POINTS = 20
+_MEMORY_POINTS = 33
+
+
+def workload_curves(scenario: Scenario, estimate: Estimate | None = None) -> WorkloadCurves:
+    """All curves over the number of users.
+
+    ``estimate`` is the point estimate of the same scenario; it is computed when absent.
+    """
+    point = estimate or estimate_point(scenario)
+    users = point.speed.users if point.speed else float(scenario.workload.users)
+    tokens = scenario.workload.tokens_per_request
+    grid = _memory_grid(users, point.capacity.max_users)
+    ledger = point.ledger
+    lengths = np.array([tokens, *other_lengths(scenario)])
+    used = memory_over_users(scenario, grid, lengths[:, None])
+    lines = [_line(grid, row, int(n), ledger.budget_bytes) for row, n in zip(used, lengths, strict=True)]
+    own = replace(lines[0], users=point.capacity.max_users)
+    change = None
+    shown: Scenario | None = scenario
+    if point.capacity.max_users < 1:
+        changes = smallest_change_that_fits(scenario)
+        shown = with_values(scenario, {c.path: c.value for c in changes}) if changes else None
+        change = phrase_of(scenario, changes) if changes else None
+    load: LoadCurve | None = None
+    frontier: tuple[int, ...] = ()
+    full_at, by_batch = math.inf, False
+    if shown is not None:
+        load, frontier, full_at, by_batch = _load(shown, point if shown is scenario else None, users)
+    return WorkloadCurves(
+        users=users,
+        load=load,
+        change=change,
+        frontier=frontier,
+        full_at=full_at,
+        full_by_batch=by_batch,
+        memory_users=grid,
+        memory=own,
+        other_lengths=tuple(lines[1:]),
+        fixed=tuple((key, ledger.bytes_of(key)) for key in _FIXED),
+        budget_bytes=ledger.budget_bytes,
+        device_bytes=ledger.device_bytes,
+    )
+
+
+def other_lengths(scenario: Scenario) -> tuple[int, ...]:
+    """Up to three request lengths beside the scenario's: powers of two around it, and the longest."""
+    tokens = scenario.workload.tokens_per_request
+    longest = scenario.engine.max_model_len
+    shorter = 2 ** math.floor(math.log2(max(2.0, 0.6 * tokens)))
+    longer = 2 ** math.ceil(math.log2(1.4 * tokens))
+    found = {shorter, min(longer, longest), min(2 * longer, longest), longest}
+    above = sorted(n for n in found if n >= 1.25 * tokens)
+    return tuple(([shorter] if 128 <= shorter < 0.8 * tokens else []) + above[:1] + above[1:][-1:])
+
+
+def _memory_grid(users: float, ceiling: int) -> FloatArray:
+    """Even steps from 0, far enough for any axis drawn from it."""
+    end = max(8.0, 3.0 * users, 2.0 * min(float(ceiling), 8 * users))
+    return np.linspace(0.0, end, _MEMORY_POINTS)
+
+
+def _line(grid: FloatArray, used: FloatArray, tokens: int, budget: int) -> LengthLine:
+    full_at = _crossing(grid, used, float(budget))
+    return LengthLine(tokens, used, int(min(full_at, 1e9)), full_at)
+
+
+def _crossing(grid: FloatArray, used: FloatArray, budget: float) -> float:
+    """Users at which the memory reaches the budget; past the grid the last slope goes on."""
+    if used[0] > budget:
+        return 0.0
+    if used[-1] >= budget:
+        return float(np.interp(budget, used, grid))
+    slope = (used[-1] - used[len(used) // 2]) / (grid[-1] - grid[len(grid) // 2])
+    return float(grid[-1] + (budget - used[-1]) / slope) if slope > 0 else math.inf
+
+
+def _load(
+    scenario: Scenario, point: Estimate | None, users: float
+) -> tuple[LoadCurve, tuple[int, ...], float, bool]:
+    """Speeds over users, the indices of the points marked on the frontier, and the engine's limit."""
+    ceiling = point.capacity if point else capacity(scenario, build_ledger(scenario))
+    service = prepare(scenario)
+    most = max(1, ceiling.max_users)
+    limit = _limit(service, ceiling.kv_tokens, 10.0 * most + 1e5)
+    marked = _marked_users(most if math.isinf(limit) else min(most, max(1, math.floor(limit))))
+    end = max(float(most), min(limit, 1e7))
+    near = max(8.0, 2.0 * users, 1.6 * min(end, 6 * users))
+    kinks = [limit, 1.02 * limit] if math.isfinite(limit) else []
+    grid = np.unique(
+        np.concatenate(
+            [
+                np.round(np.linspace(1.0, near, _LINEAR_POINTS)),
+                np.geomspace(1.0, 8.0, 10),  # the frontier bends most at its start
+                np.round(np.geomspace(1.0, max(near, 1.1 * end), _WIDE_POINTS)),
+                np.array([*marked, *kinks, max(users, 1e-3)]),
+            ]
+        )
+    )
+    load = closed_loop(service, grid, ceiling.kv_tokens)
+    frontier = tuple(int(i) for i in np.searchsorted(grid, marked))
+    by_batch = limit >= service.replicas * service.max_num_seqs * (1 - 1e-6)
+    return load, frontier, limit, by_batch
+
+
+def _limit(service: Service, kv_tokens: float, users: float) -> float:
+    """Requests that the engine works on at once, by Little's law: all but those that wait.
+
+    ``users`` must be more than that; inf when none of so many wait.
+    """
+    crowd = closed_loop(service, np.array([users]), kv_tokens)
+    waiting = float(crowd.requests_per_second[EXPECTED, 0] * crowd.queue_seconds[EXPECTED, 0])
+    return users - waiting if waiting > 1e-6 * users else math.inf
+
+
+def _marked_users(most: int) -> list[float]:
+    """1, 2, 4, 8 ... with one and a half times the last power when there is room, and the most that fit."""
+    counts = [2.0**i for i in range(int(math.log2(most)) + 1)]
+    last = counts[-1]
+    if last >= 8 and most > 1.5 * last:
+        counts.append(1.5 * last)
+    if most > 1.08 * counts[-1]:
+        counts.append(float(most))
+    return counts

@@ -1,0 +1,338 @@
+"""The drawing surface of a plot: panels that pyqtgraph scales, and chrome in pixels around them.
+
+Curves, bands, grid and target lines are pyqtgraph curves that live as long as the plot and get new
+data by ``setData``.  Everything that must not scale (text, ticks, rings, flags) is painted in
+pixels above them by ``Chrome``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QFocusEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPen,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+
+from core.quantities import FloatArray
+from gui.plots.draw import Draw
+from gui.plots.pg import GraphicsView, PlotCurveItem, ViewBox
+from gui.plots.scales import UNIT, Axis, drawable
+from gui.theme import Theme, theme
+
+EMPTY: FloatArray = np.zeros(0)
+Colour = Callable[[Theme], QColor]
+# plain: as designed; muted: out of date; ghost: dashed, of another scenario than the one that is set
+Look = Literal["plain", "muted", "ghost"]
+
+
+class _Item(PlotCurveItem):
+    """A curve that counts as large as its panel: measuring the data at every change costs more."""
+
+    def __init__(self, panel: "Panel", **options: object) -> None:
+        self._panel = panel
+        super().__init__(**options)
+
+    def boundingRect(self) -> QRectF:
+        """The panel's range, with room for the pen."""
+        x, y = self._panel.x.end, self._panel.y_end
+        return QRectF(-0.05 * x, -0.05 * y, 1.1 * x, 1.1 * y)
+
+
+class Curve:
+    """One line or area of a panel: its look by name, its data by ``set``."""
+
+    def __init__(
+        self,
+        panel: "Panel",
+        z: float,
+        line: Colour | None = None,
+        *,
+        width: float = 2.0,
+        dash: tuple[float, float] | None = None,
+        fill: Colour | None = None,
+        pairs: bool = False,
+    ) -> None:
+        self._panel = panel
+        self.line, self.width, self.dash, self.fill = line, width, dash, fill
+        level = "enclosed" if fill else None
+        # Hairlines that run along the axes are sharper without smoothing.
+        self.item = PlotCurveItem(
+            antialias=not pairs, fillLevel=level, connect="pairs" if pairs else "finite"
+        )
+        self.item.setZValue(z)
+        panel.view.addItem(self.item, ignoreBounds=True)
+        panel.curves.append(self)
+        self.look: Look = "plain"
+        self._applied: tuple[object, ...] = ()
+
+    def set(self, x: FloatArray, y: FloatArray) -> None:
+        """New data; what cannot be painted becomes a gap."""
+        self.item.setData(drawable(x, self._panel.x.end), drawable(y, self._panel.y.end))
+        self.item.setVisible(len(x) > 0)
+
+    def between(self, x: FloatArray, low: FloatArray, high: FloatArray) -> None:
+        """New data of a band; points where either side is not finite are left out."""
+        good = np.isfinite(x) & np.isfinite(low) & np.isfinite(high)
+        x, low, high = x[good], low[good], high[good]
+        self.set(np.concatenate([x, x[::-1]]), np.concatenate([low, high[::-1]]))
+
+    def area(self, x0: float, x1: float, low: float, high: float) -> None:
+        """A rectangle; nothing when it has no height."""
+        if high > low and x1 > x0:
+            self.set(np.array([x0, x1, x1, x0]), np.array([low, low, high, high]))
+        else:
+            self.clear()
+
+    def clear(self) -> None:
+        """No data."""
+        if self.item.isVisible():
+            self.item.setData(EMPTY, EMPTY)
+            self.item.setVisible(False)
+
+    def restyle(self, current: Theme, ratio: float) -> None:
+        """Pen and brush anew.  Cosmetic pens count device pixels, so widths grow with the screen's ratio."""
+        line = self.line(current) if self.line else None
+        fill = self.fill(current) if self.fill else None
+        width, dash = self.width, self.dash
+        if line is not None and self.look != "plain":
+            line = current.ghost
+        if self.look == "ghost":
+            width, dash = 1.5, (5.0, 3.0)
+        applied = (line and line.rgb(), fill and fill.rgb(), width, dash, ratio)
+        if applied == self._applied:
+            return
+        self._applied = applied
+        pen = QPen(Qt.PenStyle.NoPen)
+        if line is not None:
+            pen = QPen(line, width * ratio)
+            pen.setCosmetic(True)
+            pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+            pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+            if dash:
+                pen.setDashPattern([length / width for length in dash])
+        self.item.setPen(pen)
+        if fill is not None:
+            self.item.setBrush(QBrush(fill))
+
+
+@dataclass
+class Panel:
+    """One coordinate system.  ``rect`` is in pixels; the highest tick stands ``headroom`` below its top."""
+
+    view: ViewBox
+    rect: QRectF = field(default_factory=QRectF)
+    x: Axis = UNIT
+    y: Axis = UNIT
+    headroom: float = 22.0
+    x_text: Callable[[float], str] | None = None  # None: ticks without labels
+    x_unit: str = ""
+    title: str = ""
+    curves: list[Curve] = field(default_factory=list)
+    grid: Curve | None = None
+
+    @property
+    def y_end(self) -> float:
+        """Value at the upper edge, above the highest tick."""
+        inner = max(self.rect.height() - self.headroom, 1.0)
+        return self.y.end * self.rect.height() / inner if self.rect.height() > 0 else self.y.end
+
+    def px(self, x: float) -> float:
+        """Pixel column of a value."""
+        return self.rect.left() + self.rect.width() * x / self.x.end
+
+    def py(self, y: float) -> float:
+        """Pixel row of a value."""
+        return self.rect.bottom() - self.rect.height() * y / self.y_end
+
+    def value_at(self, px: float) -> float:
+        """The x value at a pixel column."""
+        return (px - self.rect.left()) / max(self.rect.width(), 1.0) * self.x.end
+
+    def height_of(self, dy: float) -> float:
+        """Pixels of a difference in y."""
+        return self.rect.height() * dy / self.y_end
+
+
+class Chrome(QGraphicsItem):
+    """One item above all panels that paints in pixels whatever the plot asks for."""
+
+    def __init__(self, area: "PlotArea") -> None:
+        super().__init__()
+        self._area = area
+        self.setZValue(1000)
+
+    def boundingRect(self) -> QRectF:
+        """The whole view."""
+        return QRectF(0, 0, self._area.width(), self._area.height())
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        """Paint what the plot wants on top."""
+        painter.save()
+        try:
+            self._area.over(Draw(painter, theme()))
+        finally:
+            painter.restore()
+
+
+class PlotArea(GraphicsView):
+    """The view: no menu, no zoom, no panning; pointer and keys become a few plain signals."""
+
+    pressed = Signal(QPointF)
+    moved = Signal(QPointF)
+    released = Signal()
+    left = Signal()
+    stepped = Signal(str)  # "down", "up", "page_down", "page_up", "home", "end"
+    step_done = Signal()
+    resized = Signal()
+    ratio_changed = Signal()
+    focus_changed = Signal()
+
+    _STEPS: ClassVar[dict[int, str]] = {
+        Qt.Key.Key_Left: "down",
+        Qt.Key.Key_Right: "up",
+        Qt.Key.Key_PageDown: "page_down",
+        Qt.Key.Key_PageUp: "page_up",
+        Qt.Key.Key_Home: "home",
+        Qt.Key.Key_End: "end",
+    }
+
+    def __init__(self, parent: QWidget) -> None:
+        self.panels: list[Panel] = []
+        self.over: Callable[[Draw], None] = lambda _: None
+        self.keyboard_focus = False
+        super().__init__(parent, background=theme().canvas)
+        self.setViewportUpdateMode(self.ViewportUpdateMode.FullViewportUpdate)
+        self.setCacheMode(self.CacheModeFlag.CacheNone)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
+        self.viewport().setMouseTracking(True)
+        self._chrome = Chrome(self)
+        self.scene().addItem(self._chrome)
+
+    def add_panel(self) -> Panel:
+        """A new coordinate system with its grid."""
+        view = ViewBox(enableMouse=False, enableMenu=False)
+        view.disableAutoRange()
+        view.setMouseEnabled(False, False)
+        view.setAcceptHoverEvents(False)
+        view.setFlag(view.GraphicsItemFlag.ItemIsFocusable, False)
+        self.scene().addItem(view)
+        panel = Panel(view)
+        panel.grid = Curve(panel, 5, lambda t: t.grid, width=1, pairs=True)
+        self.panels.append(panel)
+        return panel
+
+    def place(self) -> None:
+        """Give every panel its place and range, and draw the grids."""
+        for panel in self.panels:
+            if panel.rect.width() < 1 or panel.rect.height() < 1:
+                continue
+            if panel.view.geometry() != panel.rect:
+                panel.view.setGeometry(panel.rect)
+            wanted = [[0.0, panel.x.end], [0.0, panel.y_end]]
+            if panel.view.viewRange() != wanted:
+                panel.view.setRange(xRange=wanted[0], yRange=wanted[1], padding=0, disableAutoRange=True)
+            ticks = panel.y.ticks[1:]
+            if panel.grid is not None:
+                panel.grid.set(np.tile([0.0, panel.x.end], len(ticks)), np.repeat(ticks, 2))
+
+    def restyle(self) -> None:
+        """Take the theme in use and the screen's pixel ratio."""
+        current, ratio = theme(), self.devicePixelRatioF()
+        self.setBackground(current.canvas)
+        for panel in self.panels:
+            for curve in panel.curves:
+                curve.restyle(current, ratio)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Paint again.  Asked of the scene, which joins it with the changes of the curves."""
+        self._chrome.update()
+
+    def event(self, event: QEvent) -> bool:
+        """A window that moves to another screen needs other pens."""
+        if event.type() in (QEvent.Type.DevicePixelRatioChange, QEvent.Type.ScreenChangeInternal):
+            self.ratio_changed.emit()
+        return bool(super().event(event))
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        """Called with None by pyqtgraph while it is made."""
+        super().resizeEvent(event)
+        if event is not None:
+            self._chrome.prepareGeometryChange()
+            self.resized.emit()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """The wheel scrolls the page, never the plot."""
+        event.ignore()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Only the left button means something."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.pressed.emit(event.position())
+        event.accept()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Drag or pointer reading."""
+        self.moved.emit(event.position())
+        event.accept()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """End of a drag."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.released.emit()
+        event.accept()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """The same as a press."""
+        self.mousePressEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """The pointer reading goes."""
+        self.left.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Arrow keys move the operating point; all other keys go to the window."""
+        step = self._STEPS.get(event.key())
+        if step is None:
+            event.ignore()
+            return
+        self.keyboard_focus = True
+        self.stepped.emit(step)
+        event.accept()
+
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:
+        """A held key is one movement."""
+        if event.key() in self._STEPS and not event.isAutoRepeat():
+            self.step_done.emit()
+            event.accept()
+        else:
+            event.ignore()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """The ring shows a focus that came by the keyboard."""
+        super().focusInEvent(event)
+        self.keyboard_focus = event.reason() in (
+            Qt.FocusReason.TabFocusReason,
+            Qt.FocusReason.BacktabFocusReason,
+            Qt.FocusReason.ShortcutFocusReason,
+        )
+        self.focus_changed.emit()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """The ring goes with the focus."""
+        super().focusOutEvent(event)
+        self.keyboard_focus = False
+        self.focus_changed.emit()

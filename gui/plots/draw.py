@@ -1,0 +1,191 @@
+"""Small painting helpers in pixels: text by its middle line, crisp hairlines, rings, flags."""
+
+from typing import Literal
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+
+from gui.theme import Role, Theme
+
+Align = Literal["left", "centre", "right"]
+FLAG_HEIGHT = 16.0
+_RING = 10.0
+_MOST_WIDTHS = 1000
+
+
+class _Measures:
+    """Sizes of texts, kept for one theme: measuring costs as much as drawing."""
+
+    def __init__(self) -> None:
+        self._theme: Theme | None = None
+        self._metrics: dict[Role, QFontMetricsF] = {}
+        self._widths: dict[tuple[Role, str], float] = {}
+
+    def metrics(self, current: Theme, role: Role) -> QFontMetricsF:
+        """Metrics of a role's font."""
+        if current is not self._theme:
+            self._theme = current
+            self._metrics.clear()
+            self._widths.clear()
+        found = self._metrics.get(role)
+        if found is None:
+            found = self._metrics[role] = QFontMetricsF(current.font(role))
+        return found
+
+    def width(self, current: Theme, role: Role, text: str) -> float:
+        """Advance of a text."""
+        metrics = self.metrics(current, role)
+        found = self._widths.get((role, text))
+        if found is None:
+            if len(self._widths) > _MOST_WIDTHS:
+                self._widths.clear()
+            found = self._widths[(role, text)] = metrics.horizontalAdvance(text)
+        return found
+
+
+_measures = _Measures()
+
+
+class Draw:
+    """A painter with the theme's fonts and colours.  Coordinates are logical pixels."""
+
+    def __init__(self, painter: QPainter, current: Theme) -> None:
+        self.painter = painter
+        self.theme = current
+        self.taken: list[QRectF] = []  # where text and marks stand already
+
+    def width(self, text: str, role: Role = "caption") -> float:
+        """Pixels that a text takes."""
+        return _measures.width(self.theme, role, text)
+
+    def elided(self, text: str, width: float, role: Role = "caption") -> str:
+        """The text cut with an ellipsis to a width."""
+        return QFontMetricsF(self.theme.font(role)).elidedText(
+            text, Qt.TextElideMode.ElideRight, max(width, 0.0)
+        )
+
+    def rect_of(self, x: float, y: float, text: str, role: Role, align: Align) -> QRectF:
+        """Where a text would stand; ``y`` is its middle."""
+        height = _measures.metrics(self.theme, role).height()
+        width = self.width(text, role)
+        left = {"left": x, "centre": x - width / 2, "right": x - width}[align]
+        return QRectF(left, y - height / 2, width, height)
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        colour: QColor,
+        *,
+        role: Role = "caption",
+        align: Align = "left",
+        keep: bool = True,
+    ) -> QRectF:
+        """Draw a text whose middle line is at ``y``; ``keep`` reserves its place."""
+        rect = self.rect_of(x, y, text, role, align)
+        self.painter.setFont(self.theme.font(role))
+        self.painter.setPen(colour)
+        metrics = _measures.metrics(self.theme, role)
+        # Digits and capitals look centred when the capital height is, not the whole line.
+        self.painter.drawText(QPointF(rect.left(), y + metrics.capHeight() / 2), text)
+        if keep:
+            self.taken.append(rect)
+        return rect
+
+    def free(self, rect: QRectF, gap: float = 3.0) -> bool:
+        """Whether nothing stands there yet."""
+        wide = rect.adjusted(-gap, 0, gap, 0)
+        return not any(wide.intersects(other) for other in self.taken)
+
+    def text_if_free(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        colour: QColor,
+        bounds: QRectF,
+        *,
+        role: Role = "caption",
+        align: Align = "left",
+    ) -> bool:
+        """Draw a text unless it would leave ``bounds`` or touch another."""
+        rect = self.rect_of(x, y, text, role, align)
+        inside = rect.left() >= bounds.left() - 0.5 and rect.right() <= bounds.right() + 0.5
+        inside = inside and rect.top() >= bounds.top() - 2 and rect.bottom() <= bounds.bottom() + 2
+        if not inside or not self.free(rect):
+            return False
+        self.text(x, y, text, colour, role=role, align=align)
+        return True
+
+    def line(
+        self,
+        x0: float,
+        y0: float,
+        x1: float,
+        y1: float,
+        colour: QColor,
+        width: float = 1.0,
+        dash: tuple[float, float] | None = None,
+    ) -> None:
+        """A straight line; one along an axis stands on whole pixels."""
+        if x0 == x1:
+            x0 = x1 = round(x0 - width / 2) + width / 2
+        if y0 == y1:
+            y0 = y1 = round(y0 - width / 2) + width / 2
+        pen = QPen(colour, width)
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+        if dash:
+            pen.setDashPattern([length / width for length in dash])
+        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self.painter.setPen(pen)
+        self.painter.drawLine(QPointF(x0, y0), QPointF(x1, y1))
+
+    def fill(self, rect: QRectF, colour: QColor) -> None:
+        """A filled rectangle on whole pixels."""
+        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        self.painter.fillRect(rect, colour)
+
+    def ring(self, x: float, y: float, colour: QColor, *, size: float = _RING, edge: float = 2.0) -> None:
+        """A circle filled with the canvas."""
+        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self.painter.setPen(QPen(colour, edge))
+        self.painter.setBrush(self.theme.canvas)
+        self.painter.drawEllipse(QPointF(x, y), size / 2, size / 2)
+
+    def dot(self, x: float, y: float, colour: QColor, size: float = 5.0) -> None:
+        """A filled circle with a canvas edge."""
+        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self.painter.setPen(QPen(self.theme.canvas, 1.0))
+        self.painter.setBrush(colour)
+        self.painter.drawEllipse(QPointF(x, y), size / 2 + 0.5, size / 2 + 0.5)
+
+    def flag(self, x: float, top: float, text: str, bounds: QRectF) -> QRectF:
+        """The number of the operating point on accent ground, kept within ``bounds`` sideways."""
+        width = max(27.0, self.width(text, "caption_semibold") + 12)
+        left = min(max(x - width / 2, bounds.left()), bounds.right() - width)
+        height = FLAG_HEIGHT * self.theme.scale
+        rect = QRectF(round(left), round(top), width, height)
+        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self.painter.setPen(Qt.PenStyle.NoPen)
+        self.painter.setBrush(self.theme.accent)
+        self.painter.drawRoundedRect(rect, 3, 3)
+        self.text(
+            rect.center().x(),
+            rect.center().y(),
+            text,
+            self.theme.on_accent,
+            role="caption_semibold",
+            align="centre",
+            keep=False,
+        )
+        self.taken.append(rect)
+        return rect
+
+    def focus(self, x: float, y: float) -> None:
+        """The focus ring around an operating point: 2 pixels, 1 pixel outside."""
+        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self.painter.setPen(QPen(self.theme.accent, 2.0))
+        self.painter.setBrush(Qt.BrushStyle.NoBrush)
+        radius = _RING / 2 + 1 + 2 + 1
+        self.painter.drawEllipse(QPointF(x, y), radius, radius)

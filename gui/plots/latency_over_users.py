@@ -1,0 +1,301 @@
+"""Latency over users: first token above, per output token below, one users axis for both."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF
+
+from core.planning.curves import WorkloadCurves
+from core.quantities import EXPECTED, HIGH, LOW, FloatArray
+from core.results import Estimate
+from core.serving.load import LoadCurve
+from core.units import show_count, show_time, three_digits
+from gui.plots.area import Curve, Look, Panel
+from gui.plots.base import PlotPane, users_of
+from gui.plots.draw import Draw
+from gui.plots.scales import at, count_axis, largest, users_end, value_axis
+
+_FAR = 6.0  # a target further above the curves than this is not drawn: it would flatten them
+
+
+def time_unit(seconds: float) -> tuple[str, float]:
+    """Unit and factor of an axis that ends there."""
+    for limit, unit, factor in ((1e-3, "µs", 1e6), (1.0, "ms", 1e3)):
+        if seconds < limit:
+            return unit, factor
+    return "s", 1.0
+
+
+def short(number: str) -> str:
+    """A limit as people write it: 100, not 100.0; 2, not 2.00."""
+    return number.rstrip("0").rstrip(".") if "." in number else number
+
+
+@dataclass
+class _Part:
+    """One of the two panels with its curves."""
+
+    name: str  # text key below "plots.latency_over_users."
+    panel: Panel
+    band: Curve
+    target_good: Curve
+    target_warn: Curve
+    full: Curve
+    ghosts: list[Curve]
+    line: Curve
+    factor: float = 1.0
+    unit: str = "s"
+
+    def values(self, load: LoadCurve) -> FloatArray:
+        """(3, n) seconds."""
+        return load.time_to_first_token if self.name == "first_token" else load.time_per_output_token
+
+    def value(self, curves: WorkloadCurves, estimate: Estimate) -> float:
+        """Seconds at the operating point: of the estimate, or of the curve shown instead."""
+        if estimate.speed is not None:
+            first = self.name == "first_token"
+            speed = estimate.speed
+            return (speed.time_to_first_token if first else speed.time_per_output_token).expected
+        if curves.load is None:
+            return math.nan
+        return at(users_of(estimate), curves.load.users, self.values(curves.load)[EXPECTED])
+
+    def target(self, estimate: Estimate) -> float | None:
+        """Seconds."""
+        targets = estimate.scenario.targets
+        if self.name == "first_token":
+            return targets.time_to_first_token_s
+        per_token = targets.time_per_output_token_ms
+        return None if per_token is None else per_token / 1e3
+
+    def met(self, curves: WorkloadCurves, estimate: Estimate) -> bool:
+        """Whether the value at the operating point, or of the curve shown instead, meets the target."""
+        target = self.target(estimate)
+        if target is None:
+            return True
+        value = self.value(curves, estimate)
+        return not value > target
+
+
+class LatencyOverUsers(PlotPane):
+    """Two panels, since two curves in one would need two colours and two axes."""
+
+    key = "latency_over_users"
+
+    def build(self) -> None:
+        """Panels and curves."""
+        self.parts = [self._part("first_token"), self._part("per_token")]
+        self.parts[-1].panel.x_text = show_count
+        for part in self.parts:
+            part.panel.headroom = 32.0
+
+    def _part(self, name: str) -> _Part:
+        panel = self.area.add_panel()
+        return _Part(
+            name,
+            panel,
+            band=Curve(panel, 1, fill=lambda t: t.band),
+            target_good=Curve(panel, 6, lambda t: t.good, width=1.2, dash=(4, 3)),
+            target_warn=Curve(panel, 6, lambda t: t.warn, width=1.2, dash=(4, 3)),
+            full=Curve(panel, 7, lambda t: t.ink3, width=1, dash=(1, 2)),
+            ghosts=[Curve(panel, 8, lambda t: t.ghost, width=1.5, dash=(5, 3)) for _ in range(3)],
+            line=Curve(panel, 10, lambda t: t.curve),
+        )
+
+    def look(self) -> Look:
+        """Dashed when the curves are those of another scenario than the one set."""
+        if self._stale:
+            return "muted"
+        return "ghost" if self.curves is not None and self.curves.change is not None else "plain"
+
+    def dress(self, curve: Curve, look: Look) -> None:
+        """Targets and the cache line stay as they are."""
+        curve.look = look if any(curve is part.line for part in self.parts) else "plain"
+
+    def caption(self) -> str:
+        """What the band is, or which scenario is shown instead."""
+        if self.curves is not None and self.curves.change is not None:
+            return self.words("plots.not_started", change=self.words.phrase(self.curves.change))
+        return super().caption()
+
+    def missing(self, curves: WorkloadCurves, estimate: Estimate) -> tuple[str, ...]:
+        """Nothing starts, and no single change helps."""
+        if curves.load is None:
+            return (self.words("plots.no_speed"), self.words("plots.no_change"))
+        return ()
+
+    def on_handle(self, point: QPointF) -> bool:
+        """Only the curves of the scenario itself have a handle."""
+        return self.curves is not None and self.curves.change is None and super().on_handle(point)
+
+    def layout_panels(self, inner: QRectF) -> None:
+        """The upper panel has a little more, as the flag stands in it."""
+        gap = 8.0
+        room = inner.height() - gap
+        upper = round(room * 0.53)
+        for part, rect in zip(
+            self.parts,
+            (
+                QRectF(inner.left(), inner.top(), inner.width(), upper),
+                QRectF(inner.left(), inner.top() + upper + gap, inner.width(), room - upper),
+            ),
+            strict=True,
+        ):
+            part.panel.rect = rect
+            part.panel.headroom = min(32.0, rect.height() * 0.3)
+
+    def fit_axes(self, curves: WorkloadCurves, estimate: Estimate) -> None:
+        """The knee and the targets in view; what rises behind the knee may leave the picture."""
+        if curves.load is None:
+            return
+        x = count_axis(users_end(users_of(estimate), curves.full_at))
+        load = curves.load
+        inside = load.users <= x.end
+        for part in self.parts:
+            part.panel.x = x
+            part.panel.x_unit = self.words("plots.users_axis") if part.panel.x_text else ""
+            values = part.values(load)[:, inside]
+            seen = largest(values[HIGH])
+            before = load.users[inside] <= min(curves.full_at, x.end)
+            calm = largest(values[HIGH][before])
+            wanted = min(seen, max(3.0 * calm, largest(part.values(load)[HIGH, :1])))
+            if curves.change is None:
+                wanted = max(wanted, 1.1 * largest(part.value(curves, estimate)))
+            target = part.target(estimate)
+            if target is not None and target < _FAR * max(wanted, 1e-12):
+                wanted = max(wanted, 1.15 * target)
+            part.unit, part.factor = time_unit(wanted)
+            if part.name == "per_token" and 1.0 <= wanted < 10.0:
+                part.unit, part.factor = "ms", 1e3
+            part.panel.y = value_axis(0.92 * wanted * part.factor, low=True)
+            part.panel.title = self.words(f"plots.latency_over_users.{part.name}", unit=part.unit)
+
+    def plot(self, curves: WorkloadCurves, estimate: Estimate) -> None:
+        """Bands, curves, targets."""
+        load = curves.load
+        if load is None:
+            return
+        for part in self.parts:
+            panel, values = part.panel, part.values(load) * part.factor
+            end = panel.x.end
+            part.line.set(load.users, values[EXPECTED])
+            if curves.change is None and not self._stale:
+                part.band.between(load.users, values[LOW], values[HIGH])
+            else:
+                part.band.clear()
+            target = part.target(estimate)
+            met = part.met(curves, estimate)
+            part.target_good.clear()
+            part.target_warn.clear()
+            if target is not None and target * part.factor <= panel.y_end:
+                level = target * part.factor
+                (part.target_good if met else part.target_warn).set(
+                    np.array([0, end]), np.array([level, level])
+                )
+            if curves.full_at < end:
+                part.full.set(np.full(2, curves.full_at), np.array([0.0, panel.y_end]))
+            else:
+                part.full.clear()
+            for index, ghost in enumerate(part.ghosts):
+                other = self.ghosts[index].curves.load if index < len(self.ghosts) else None
+                if other is None:
+                    ghost.clear()
+                else:
+                    ghost.set(other.users, part.values(other)[EXPECTED] * part.factor)
+
+    def decorate(self, draw: Draw, curves: WorkloadCurves, estimate: Estimate) -> None:
+        """Names of targets, the cache line, values at the operating point."""
+        panels = [part.panel for part in self.parts]
+        users = users_of(estimate)
+        is_set = curves.change is None  # the curves are those of the scenario itself
+        if self.pointer is not None:
+            self.crosshair(draw, panels, self.pointer)
+        if is_set:
+            self.operating_line(draw, panels, users)
+            self.operating_flag(draw, panels[0], users, panels[0].rect.top())
+        self._dots(draw, curves)
+        for part in self.parts:
+            panel = part.panel
+            value = part.value(curves, estimate) * part.factor
+            if is_set and math.isfinite(value):
+                x, y = panel.px(users), panel.py(min(value, panel.y_end))
+                draw.taken.append(QRectF(x - 7, y - 7, 14, 14))
+                self._value(draw, panel, x, y, three_digits(value))
+                self.ring(draw, x, y)
+            self._target_name(draw, part, curves, estimate)
+        self._full_name(draw, curves)
+
+    def _value(self, draw: Draw, panel: Panel, x: float, y: float, text: str) -> None:
+        """The value beside the line, left of it and above the curve where there is room."""
+        bounds = panel.rect
+        for dx, dy, align in ((-9, -15, "right"), (-9, 15, "right"), (9, -15, "left"), (9, 15, "left")):
+            if draw.text_if_free(
+                x + dx,
+                y + draw.theme.px(dy),
+                text,
+                draw.theme.ink,
+                bounds,
+                role="caption_semibold",
+                align=align,  # type: ignore[arg-type]
+            ):
+                return
+
+    def _target_name(self, draw: Draw, part: _Part, curves: WorkloadCurves, estimate: Estimate) -> None:
+        target, panel = part.target(estimate), part.panel
+        if target is None or target * part.factor > panel.y_end:
+            return
+        colour = draw.theme.good if part.met(curves, estimate) else draw.theme.warn
+        text = f"≤ {short(three_digits(target * part.factor))}"
+        y = panel.py(target * part.factor)
+        clear = y
+        if curves.load is not None:
+            # The label goes to the side of the line that the curve does not use.
+            near = at(panel.x.end * 0.96, curves.load.users, part.values(curves.load)[EXPECTED]) * part.factor
+            clear = panel.py(near) if math.isfinite(near) else y
+        sides = (10, -10) if clear < y - 1 and clear > y - 24 else (-10, 10)
+        for dy in sides:
+            if draw.text_if_free(
+                panel.rect.right() - 3,
+                y + draw.theme.px(dy),
+                text,
+                colour,
+                panel.rect,
+                role="caption_medium",
+                align="right",
+            ):
+                return
+
+    def _full_name(self, draw: Draw, curves: WorkloadCurves) -> None:
+        panel = self.parts[0].panel
+        if curves.full_at >= panel.x.end:
+            return
+        text = self.words(f"plots.latency_over_users.{'batch_full' if curves.full_by_batch else 'full'}")
+        x, y = panel.px(curves.full_at), panel.rect.bottom() - draw.theme.px(12)
+        if not draw.text_if_free(x + 7, y, text, draw.theme.ink3, panel.rect):
+            draw.text_if_free(x - 7, y - draw.theme.px(2), text, draw.theme.ink3, panel.rect, align="right")
+
+    def _dots(self, draw: Draw, curves: WorkloadCurves) -> None:
+        if self.pointer is None or curves.load is None:
+            return
+        for part in self.parts:
+            value = at(self.pointer, curves.load.users, part.values(curves.load)[EXPECTED]) * part.factor
+            if value <= part.panel.y_end:
+                draw.dot(part.panel.px(self.pointer), part.panel.py(value), draw.theme.curve)
+
+    def reading_at(self, users: float, curves: WorkloadCurves, estimate: Estimate) -> str:
+        """Both values with their ranges."""
+        if curves.load is None:
+            return ""
+        texts = {}
+        for part in self.parts:
+            low, middle, high = (at(users, curves.load.users, row) for row in part.values(curves.load))
+            unit = show_time(middle).unit
+            factor = {"µs": 1e6, "ms": 1e3}.get(unit, 1.0)
+            texts[part.name] = self.words(
+                "plots.value_range",
+                value=show_time(middle),
+                low=three_digits(low * factor),
+                high=three_digits(high * factor),
+            )
+        return self.words("plots.latency_over_users.reading", users=self.users_phrase(users), **texts)

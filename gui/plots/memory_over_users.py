@@ -1,0 +1,314 @@
+"""Memory of one device over users: the stack at the scenario's length, a thin line for each other length."""
+
+import numpy as np
+from PySide6.QtCore import QRectF
+
+from core.memory.ledger import LineKey
+from core.planning.curves import LengthLine, WorkloadCurves
+from core.results import Estimate
+from core.units import GIB, show_count, show_tokens, three_digits
+from gui.plots.area import Curve, Look
+from gui.plots.base import PlotPane, users_of
+from gui.plots.draw import Draw
+from gui.plots.scales import at, count_axis, largest, users_end, value_axis
+
+_THIN: tuple[LineKey, ...] = ("activations", "graphs", "runtime")
+_THIN_PIXELS = 3.5  # lower bands are merged with their neighbour
+
+
+class MemoryOverUsers(PlotPane):
+    """Where the line of the scenario's length crosses the budget, the cache is full."""
+
+    key = "memory_over_users"
+
+    def build(self) -> None:
+        """Areas from below: weights, thin bands, cache; then lines."""
+        panel = self.area.add_panel()
+        self.panel = panel
+        panel.x_text = show_count
+        self.kv_area = Curve(panel, 1, fill=lambda t: t.ledger_tint["kv_cache"])
+        self.weights_area = Curve(panel, 2, fill=lambda t: t.ledger_tint["weights"])
+        self.bands = {key: Curve(panel, 3, fill=lambda t, k=key: t.ledger_tint[k]) for key in _THIN}  # type: ignore[misc]
+        self.lengths = [Curve(panel, 10, lambda t: t.ink3, width=1, dash=(3, 3)) for _ in range(3)]
+        self.weights_edge = Curve(panel, 11, lambda t: t.ledger["weights"])
+        self.kv_edge = Curve(panel, 12, lambda t: t.ledger["kv_cache"])
+        self.budget = Curve(panel, 13, lambda t: t.curve, width=1.5)
+        self.excess = Curve(panel, 13, lambda t: t.bad, width=1.5)
+
+    def dress(self, curve: Curve, look: Look) -> None:
+        """The stack keeps its colours when it does not fit; only what is out of date turns grey."""
+        curve.look = "muted" if look == "muted" and curve in (self.kv_edge, self.weights_edge) else "plain"
+
+    def fit_axes(self, curves: WorkloadCurves, estimate: Estimate) -> None:
+        """Room for the budget and, when it does not fit, for what is needed."""
+        users, ceiling = users_of(estimate), float(curves.memory.users)
+        near = users_end(users, ceiling)
+        self.panel.x = count_axis(max(1.6 * users, 1.3 * near if ceiling < 5 * users else near))
+        self.panel.x_unit = self.words("plots.users_axis")
+        wanted = curves.budget_bytes * 1.04
+        if not _starts(curves):
+            shown = curves.memory_users <= self.panel.x.end
+            wanted = max(wanted, 0.96 * largest(curves.memory.bytes[shown]))
+        elif not estimate.ledger.fits:
+            wanted = max(wanted, at(users, curves.memory_users, curves.memory.bytes))
+        self.panel.y = value_axis(wanted / GIB)
+
+    def layout_panels(self, inner: QRectF) -> None:
+        """One panel whose flag has a row of its own."""
+        self.panel.rect = inner
+
+    def plot(self, curves: WorkloadCurves, estimate: Estimate) -> None:
+        """Stack and lines."""
+        end = self.panel.x.end
+        fits = estimate.ledger.fits
+        fixed = dict(curves.fixed)
+        weights = fixed.get("weights", 0) / GIB
+        self.weights_area.area(0, end, 0, weights)
+        self.weights_edge.set(np.array([0, end]), np.array([weights, weights]))
+        base = self._thin_bands(weights, fixed, end)
+        stop = min(end, curves.memory.full_at) if fits else end
+        x, top = _until(curves.memory_users, curves.memory.bytes / GIB, stop)
+        self.kv_area.between(x, np.full_like(x, base), np.maximum(top, base))
+        self.kv_edge.set(x, top)
+        budget = curves.budget_bytes / GIB
+        used, unused = (self.budget, self.excess) if fits else (self.excess, self.budget)
+        used.set(np.array([0, end]), np.array([budget, budget]))
+        unused.clear()
+        for index, curve in enumerate(self.lengths):
+            if _starts(curves) and index < len(curves.other_lengths):
+                line = curves.other_lengths[index]
+                curve.set(*_until(curves.memory_users, line.bytes / GIB, min(end, line.full_at)))
+            else:
+                curve.clear()
+
+    def _thin_bands(self, base: float, fixed: dict[LineKey, int], end: float) -> float:
+        """Lay the thin bands over the weights and return where they end.
+
+        A band too low to be seen is merged with its neighbour.
+        """
+        parts: list[tuple[LineKey, float]] = [
+            (k, fixed.get(k, 0) / GIB) for k in _THIN if fixed.get(k, 0) > 0
+        ]
+        merged: list[list[tuple[LineKey, float]]] = []
+        for part in parts:
+            if merged and self.panel.height_of(sum(size for _, size in merged[-1])) < _THIN_PIXELS:
+                merged[-1].append(part)
+            else:
+                merged.append([part])
+        if len(merged) > 1 and self.panel.height_of(sum(size for _, size in merged[-1])) < _THIN_PIXELS:
+            merged[-2:] = [merged[-2] + merged[-1]]
+        # A merged band has the colour of its largest part.
+        sizes = {max(group, key=lambda part: part[1])[0]: sum(s for _, s in group) for group in merged}
+        self.seams: list[float] = []
+        for key in _THIN:
+            size = sizes.get(key, 0.0)
+            self.bands[key].area(0, end, base, base + size)
+            base += size
+            if size:
+                self.seams.append(base)
+        if any(self.panel.height_of(size) < _THIN_PIXELS for size in sizes.values()):
+            self.seams = []
+        self.thin_top = base
+        return base
+
+    def decorate(self, draw: Draw, curves: WorkloadCurves, estimate: Estimate) -> None:
+        """Seams, names, capacity markers, operating point."""
+        panel, current = self.panel, draw.theme
+        rect, users, fits = panel.rect, users_of(estimate), estimate.ledger.fits
+        for seam in self.seams:
+            y = panel.py(seam)
+            draw.line(rect.left(), y, rect.right(), y, current.canvas)
+        x = panel.px(users)
+        draw.fill(
+            QRectF(
+                x - 1.5,
+                panel.py(self.thin_top),
+                3,
+                panel.py(dict(curves.fixed)["weights"] / GIB) - panel.py(self.thin_top),
+            ),
+            current.canvas,
+        )
+        if self.pointer is not None:
+            self.crosshair(draw, [panel], self.pointer)
+        self.operating_line(draw, [panel], users)
+        flag = self.operating_flag(draw, panel, users, rect.top())
+        draw.taken.append(QRectF(x - 2, flag.bottom(), 4, rect.bottom() - flag.bottom()))
+        if _starts(curves):
+            self._capacity(draw, curves)
+        else:
+            self._excess(draw, curves)
+        self._area_names(draw, curves)
+        if self.pointer is not None:
+            value = at(self.pointer, curves.memory_users, curves.memory.bytes) / GIB
+            if value <= panel.y_end:
+                draw.dot(panel.px(self.pointer), panel.py(value), current.ledger["kv_cache"])
+        value = at(users, curves.memory_users, curves.memory.bytes)
+        value = min(value, float(curves.budget_bytes)) if fits else value
+        self.ring(draw, x, panel.py(min(value / GIB, panel.y_end)))
+
+    def _capacity(self, draw: Draw, curves: WorkloadCurves) -> None:
+        """Markers on the budget line, the own one first, then names where there is room."""
+        panel, current = self.panel, draw.theme
+        rect = panel.rect
+        y = panel.py(curves.budget_bytes / GIB)
+        row = y - current.px(10)
+        ordered: list[tuple[LengthLine, bool]] = [(curves.memory, True)]
+        ordered += [(line, False) for line in curves.other_lengths]
+        for line, own in reversed(ordered):
+            if line.full_at <= panel.x.end:
+                colour = current.ink if own else current.ink3
+                draw.ring(panel.px(line.full_at), y, colour, size=6, edge=1.6 if own else 1.2)
+        self._own_label(draw, curves.memory, row, y)
+        budget = self.words("plots.memory_over_users.budget")
+        if not draw.text_if_free(
+            rect.right() - 2, row, budget, current.ink, rect, role="caption_medium", align="right"
+        ):
+            draw.text_if_free(
+                rect.right() - 2,
+                y + current.px(9),
+                budget,
+                current.ink,
+                rect,
+                role="caption_medium",
+                align="right",
+            )
+        for line, _ in ordered[1:]:
+            text = self._length_text(line)
+            if line.full_at <= panel.x.end:
+                draw.text_if_free(panel.px(line.full_at), row, text, current.ink3, rect, align="centre")
+            else:
+                self._line_label(draw, line, text)
+
+    def _own_label(self, draw: Draw, line: LengthLine, row: float, y: float) -> None:
+        """The scenario's own ceiling, beside the operating line when it would stand on it."""
+        panel, current = self.panel, draw.theme
+        text = self.words(
+            "plots.memory_over_users.own_length",
+            users=self.users_phrase(line.users),
+            length=show_tokens(line.tokens),
+        )
+        if line.full_at > panel.x.end:
+            self._line_label(draw, line, text, own=True)
+            return
+        middle, half = panel.px(line.full_at), draw.width(text, "caption_semibold") / 2
+        for left in (middle - half, middle - 8, middle - 2 * half + 8, middle + 6, middle - 2 * half - 6):
+            if draw.text_if_free(left, row, text, current.ink, panel.rect, role="caption_semibold"):
+                return
+        draw.text_if_free(
+            min(middle + 8, panel.rect.right() - 2 * half - 2),
+            y + current.px(10),
+            text,
+            current.ink,
+            panel.rect,
+            role="caption_semibold",
+        )
+
+    def _line_label(self, draw: Draw, line: LengthLine, text: str, own: bool = False) -> None:
+        """The name of a line that leaves the picture before it is full: under or over its end."""
+        panel, current = self.panel, draw.theme
+        if self.curves is None:
+            return
+        x = panel.x.end * 0.93
+        y = panel.py(at(x, self.curves.memory_users, line.bytes) / GIB)
+        colour, role = (current.ink, "caption_semibold") if own else (current.ink3, "caption")
+        for dy in (13, -16, 26):
+            if draw.text_if_free(
+                panel.rect.right() - 3,
+                y + current.px(dy),
+                text,
+                colour,
+                panel.rect,
+                role=role,  # type: ignore[arg-type]
+                align="right",
+            ):
+                return
+
+    def _excess(self, draw: Draw, curves: WorkloadCurves) -> None:
+        """The budget in red, with its value."""
+        panel = self.panel
+        budget = curves.budget_bytes / GIB
+        text = self.words("plots.memory_over_users.budget_value", value=f"{budget:,.2f} GiB")
+        y = panel.py(budget)
+        draw.taken.append(QRectF(panel.rect.left(), y - 2, panel.rect.width(), 4))
+        for dy in (11, -11):
+            if draw.text_if_free(
+                panel.rect.right() - 2,
+                y + draw.theme.px(dy),
+                text,
+                draw.theme.bad,
+                panel.rect,
+                role="caption_semibold",
+                align="right",
+            ):
+                return
+
+    def _length_text(self, line: LengthLine) -> str:
+        return self.words(
+            "plots.memory_over_users.at_length", users=show_count(line.users), length=show_tokens(line.tokens)
+        )
+
+    def _area_names(self, draw: Draw, curves: WorkloadCurves) -> None:
+        """Names inside the areas where they are high enough."""
+        panel, current = self.panel, draw.theme
+        weights = dict(curves.fixed).get("weights", 0) / GIB
+        line = current.px(16)
+        if panel.height_of(weights) > line + 6:
+            y = panel.py(weights) + min(panel.height_of(weights) / 2, current.px(36))
+            for dy in (0, 14, -14):
+                bounds = QRectF(
+                    panel.rect.left(), panel.py(weights) + 4, panel.rect.width(), panel.height_of(weights)
+                )
+                if draw.text_if_free(
+                    panel.rect.left() + 6,
+                    y + dy,
+                    self.words("ledger.weights"),
+                    current.ink2,
+                    bounds,
+                    role="caption_medium",
+                ):
+                    break
+        name = self.words("ledger.kv_cache")
+        stop = (
+            min(panel.x.end, curves.memory.full_at)
+            if self.estimate and self.estimate.ledger.fits
+            else panel.x.end
+        )
+        base = panel.py(self.thin_top)
+        place = QRectF(
+            panel.rect.left(),
+            panel.rect.top(),
+            panel.px(stop) - panel.rect.left() - 6,
+            base - panel.rect.top() - 2,
+        )
+        y = base - current.px(11)
+        rights = [place.right(), panel.px(users_of(self.estimate)) - 8 if self.estimate else place.right()]
+        for right in rights:
+            left = right - draw.width(name, "caption_medium")
+            edge = at(panel.value_at(left), curves.memory_users, curves.memory.bytes) / GIB
+            if panel.py(edge) < y - line / 2 and draw.text_if_free(
+                right, y, name, current.ink2, place, role="caption_medium", align="right"
+            ):
+                return
+
+    def reading_at(self, users: float, curves: WorkloadCurves, estimate: Estimate) -> str:
+        """Users, memory, and how much is spare or too much."""
+        used = at(users, curves.memory_users, curves.memory.bytes)
+        spare = (curves.budget_bytes - used) / GIB
+        key = "reading_spare" if spare >= 0 else "reading_excess"
+        return self.words(
+            f"plots.memory_over_users.{key}",
+            users=self.users_phrase(users),
+            memory=three_digits(used / GIB),
+            rest=three_digits(abs(spare)),
+        )
+
+
+def _starts(curves: WorkloadCurves) -> bool:
+    """Whether anything is left for the cache."""
+    return sum(size for _, size in curves.fixed) < curves.budget_bytes
+
+
+def _until(x: np.ndarray, y: np.ndarray, stop: float) -> tuple[np.ndarray, np.ndarray]:
+    """The part of a curve up to ``stop``, with the point at ``stop`` itself."""
+    inside = x < stop
+    return np.append(x[inside], stop), np.append(y[inside], at(stop, x, y))

@@ -1,0 +1,100 @@
+"""Axis ends and ticks: nice numbers, so that a range stays put while its data moves a little."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.quantities import FloatArray
+
+_VALUE_STEPS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+_COUNT_STEPS = (1, 2, 4, 5, 8, 10, 16, 20, 32, 40, 50, 64, 80)
+# Cost of a number of intervals, as a share of the axis's length; low panels prefer three.
+_TALL = {4: 0.0, 3: 0.08, 5: 0.12}
+_LOW = {3: 0.0, 4: 0.15, 2: 0.25}
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """From 0 to ``end`` with a tick every ``step``."""
+
+    end: float
+    step: float
+
+    @property
+    def ticks(self) -> tuple[float, ...]:
+        """Positions of all ticks, 0 and ``end`` included."""
+        return tuple(self.step * i for i in range(round(self.end / self.step) + 1))
+
+    def text(self, value: float) -> str:
+        """The label of a tick."""
+        if abs(value) < self.step * 1e-9:
+            return "0"
+        decimals = max(0, -math.floor(math.log10(self.step) + 1e-9))
+        if abs(self.step * 10**decimals - round(self.step * 10**decimals)) > 1e-6:
+            decimals += 1
+        return f"{value:,.{decimals}f}"
+
+
+UNIT = Axis(1.0, 0.25)
+
+
+def value_axis(wanted: float, *, low: bool = False) -> Axis:
+    """A nice axis that reaches ``wanted``: about four intervals, about three in a ``low`` panel."""
+    if not math.isfinite(wanted) or wanted <= 0:
+        return UNIT
+    power = math.floor(math.log10(wanted)) - 1
+    steps = [m * 10.0**e for e in (power, power + 1) for m in _VALUE_STEPS]
+    if power >= 0:
+        steps += [1.2 * 10.0 ** (power + 1)]  # 12, 24, 36, 48: sizes of memory
+    return _best(steps, wanted, _LOW if low else _TALL)
+
+
+def count_axis(wanted: float) -> Axis:
+    """The same for whole numbers, with powers of two among the steps."""
+    if not math.isfinite(wanted) or wanted <= 0:
+        wanted = 4.0
+    power = max(0, math.floor(math.log10(wanted)) - 2)
+    return _best([m * 10.0**e for e in (power, power + 1) for m in _COUNT_STEPS], wanted, _TALL)
+
+
+def _best(steps: list[float], wanted: float, cost: dict[int, float]) -> Axis:
+    """The cheapest axis: little empty room, and a good number of intervals."""
+    found = [
+        (step * n / wanted + extra, Axis(step * n, step))
+        for n, extra in cost.items()
+        for step in steps
+        if step * n >= wanted * (1 - 1e-9)
+    ]
+    return min(found, key=lambda pair: pair[0])[1] if found else Axis(wanted, wanted / 4)
+
+
+def largest(*values: FloatArray | float) -> float:
+    """The largest finite value of all, 0 when there is none."""
+    top = 0.0
+    for value in values:
+        array = np.asarray(value, dtype=np.float64)
+        finite = array[np.isfinite(array)]
+        if finite.size:
+            top = max(top, float(finite.max()))
+    return top
+
+
+def drawable(values: FloatArray, end: float) -> FloatArray:
+    """Values that a painter can take: what is not finite becomes a gap, what is far off is near enough."""
+    array = np.array(values, dtype=np.float64)
+    array[~np.isfinite(array)] = np.nan
+    return np.clip(array, -1000 * end, 1000 * end)
+
+
+def at(x: float, xs: FloatArray, ys: FloatArray) -> float:
+    """``ys`` at ``x`` by linear interpolation over what is finite; NaN when nothing is."""
+    good = np.isfinite(xs) & np.isfinite(ys)
+    if not good.any():
+        return math.nan
+    return float(np.interp(x, xs[good], ys[good]))
+
+
+def users_end(users: float, ceiling: float) -> float:
+    """How far a users axis should reach: beyond the operating point, and to the ceiling if it is near."""
+    return max(1.4 * users, min(1.25 * ceiling, 5 * users), 4.0)

@@ -1,0 +1,289 @@
+"""Throughput against latency: the frontier that the number of users runs along."""
+
+import math
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF
+
+from core.planning.curves import WorkloadCurves
+from core.quantities import EXPECTED, FloatArray
+from core.results import Estimate
+from core.serving.load import LoadCurve
+from core.units import show_count, show_time, three_digits
+from gui.plots.area import Curve, Look
+from gui.plots.base import PlotPane, users_of
+from gui.plots.draw import FLAG_HEIGHT, Draw
+from gui.plots.latency_over_users import short, time_unit
+from gui.plots.scales import at, largest, value_axis
+
+_GRIP = 12.0  # pixels around the ring that take it
+
+
+class ThroughputLatency(PlotPane):
+    """Output tokens per second over the time of a token, points marked by users."""
+
+    key = "throughput_latency"
+
+    def build(self) -> None:
+        """One panel; the tint of the missed region lies under the grid."""
+        panel = self.area.add_panel()
+        self.panel = panel
+        self.factor, self.unit = 1e3, "ms"
+        self.missed = Curve(panel, 0, fill=lambda t: t.missed_region)
+        self.target = Curve(panel, 6, lambda t: t.warn, width=1.2, dash=(4, 3))
+        self.ghost_lines = [Curve(panel, 8, lambda t: t.ghost, width=1.5, dash=(5, 3)) for _ in range(3)]
+        self.line = Curve(panel, 10, lambda t: t.curve)
+
+    def look(self) -> Look:
+        """Dashed when the curve is that of another scenario than the one set."""
+        if self._stale:
+            return "muted"
+        return "ghost" if self.curves is not None and self.curves.change is not None else "plain"
+
+    def dress(self, curve: Curve, look: Look) -> None:
+        """The target stays as it is."""
+        curve.look = look if curve is self.line else "plain"
+
+    def caption(self) -> str:
+        """The units, or which scenario is shown instead."""
+        if self.curves is not None and self.curves.change is not None:
+            return self.words("plots.not_started", change=self.words.phrase(self.curves.change))
+        return self.words("plots.throughput_latency.caption", unit=self.unit)
+
+    def missing(self, curves: WorkloadCurves, estimate: Estimate) -> tuple[str, ...]:
+        """Nothing starts, and no single change helps."""
+        if curves.load is None:
+            return (self.words("plots.no_speed"), self.words("plots.no_change"))
+        return ()
+
+    def fit_axes(self, curves: WorkloadCurves, estimate: Estimate) -> None:
+        """Operating point and target in view; the far end of the frontier may leave the picture."""
+        if curves.load is None:
+            return
+        x, y = _frontier(curves.load, curves.full_at)
+        here, output = self._operating_point(curves, estimate)
+        target = self._target_seconds(estimate)
+        last = largest(x)
+        wanted = 1.15 * last
+        if math.isfinite(here):
+            near = max(2.0 * here, 1.5 * (target or 0.0) if target and target < 4 * here else 0.0)
+            wanted = max(min(wanted, max(near, 4.0 * here)), 1.15 * here)
+        if target is not None and target < 3 * wanted:
+            wanted = max(wanted, 1.45 * target)
+        self.unit, self.factor = time_unit(wanted)
+        if 1.0 <= wanted < 10.0:
+            self.unit, self.factor = "ms", 1e3
+        self.panel.x = value_axis(wanted * self.factor)
+        self.panel.x_text = self.panel.x.text
+        self.panel.x_unit = "{n} " + self.unit
+        inside = x * self.factor <= self.panel.x.end
+        top = largest(y[inside], output)
+        for ghost in self.ghosts:
+            if ghost.curves.load is not None:
+                gx, gy = _frontier(ghost.curves.load, ghost.curves.full_at)
+                top = max(top, largest(gy[gx * self.factor <= self.panel.x.end]))
+        self.panel.y = value_axis(1.12 * top)
+
+    def _operating_point(self, curves: WorkloadCurves, estimate: Estimate) -> tuple[float, float]:
+        """Seconds per token and tokens per second: of the estimate, or of the curve shown instead."""
+        if estimate.speed is not None:
+            return estimate.speed.time_per_output_token.expected, estimate.speed.output_throughput.expected
+        if curves.load is None:
+            return math.nan, math.nan
+        users = users_of(estimate)
+        return at(users, curves.load.users, _tpot(curves.load)), at(
+            users, curves.load.users, _throughput(curves.load)
+        )
+
+    def _target_seconds(self, estimate: Estimate) -> float | None:
+        per_token = estimate.scenario.targets.time_per_output_token_ms
+        return None if per_token is None else per_token / 1e3
+
+    def plot(self, curves: WorkloadCurves, estimate: Estimate) -> None:
+        """Frontier, region, ghosts."""
+        if curves.load is None:
+            return
+        panel = self.panel
+        x, y = _frontier(curves.load, curves.full_at)
+        self.line.set(x * self.factor, y)
+        target = self._target_seconds(estimate)
+        if target is not None and target * self.factor < panel.x.end:
+            edge = target * self.factor
+            self.missed.area(edge, panel.x.end, 0, panel.y_end)
+            self.target.set(np.array([edge, edge]), np.array([0, panel.y_end]))
+        else:
+            self.missed.clear()
+            self.target.clear()
+        for index, line in enumerate(self.ghost_lines):
+            other = self.ghosts[index].curves if index < len(self.ghosts) else None
+            if other is None or other.load is None:
+                line.clear()
+            else:
+                gx, gy = _frontier(other.load, other.full_at)
+                line.set(gx * self.factor, gy)
+
+    def decorate(self, draw: Draw, curves: WorkloadCurves, estimate: Estimate) -> None:
+        """Points with their users, the region's name, the operating point."""
+        load, panel, current = curves.load, self.panel, draw.theme
+        if load is None:
+            return
+        ring = self._ring_at(estimate)
+        users = users_of(estimate)
+        if ring is not None:
+            x, y = ring.x(), ring.y()
+            draw.taken.append(QRectF(x - 8, y - 8, 16, 16))
+            height = FLAG_HEIGHT * current.scale
+            top = y - 10 - height if y - 10 - height >= panel.rect.top() else y + 10
+            draw.flag(x, top, self.users_text(users), panel.rect)
+        self._region_name(draw, estimate)
+        self._ghost_names(draw)
+        self._points(draw, curves, users if ring is not None else math.nan)
+        if self.pointer is not None:
+            px = panel.px(at(self.pointer, load.users, _tpot(load)) * self.factor)
+            py = panel.py(at(self.pointer, load.users, _throughput(load)))
+            if panel.rect.adjusted(-1, -1, 1, 1).contains(px, py):
+                draw.line(px, panel.rect.top(), px, round(panel.rect.bottom()), current.control)
+                draw.dot(px, py, current.curve)
+        if ring is not None:
+            self.ring(draw, ring.x(), ring.y())
+
+    def _points(self, draw: Draw, curves: WorkloadCurves, users: float) -> None:
+        """Marks at round numbers of users; a name only where there is room for it."""
+        load, panel, current = curves.load, self.panel, draw.theme
+        if load is None:
+            return
+        colour = current.curve if self.line.look == "plain" else current.ghost
+        places = []
+        for index in curves.frontier:
+            x = _tpot(load)[index] * self.factor
+            y = _throughput(load)[index]
+            if not (math.isfinite(x) and math.isfinite(y)) or x > panel.x.end or y > panel.y_end:
+                continue
+            if abs(load.users[index] - users) < 0.5:
+                continue
+            places.append((panel.px(x), panel.py(y), float(load.users[index])))
+        for px, py, _ in places:
+            rect = QRectF(px - 4, py - 4, 8, 8)
+            if draw.free(rect, 0):
+                draw.ring(px, py, colour, size=6, edge=1.5)
+            draw.taken.append(rect)
+        for px, py, count in reversed(places):
+            text = show_count(count)
+            for dx, dy, align in ((5, 12, "left"), (0, 14, "centre"), (0, -13, "centre")):
+                if draw.text_if_free(
+                    px + dx,
+                    py + current.px(dy),
+                    text,
+                    current.ink2,
+                    panel.rect,
+                    align=align,  # type: ignore[arg-type]
+                ):
+                    break
+
+    def _region_name(self, draw: Draw, estimate: Estimate) -> None:
+        target, panel = self._target_seconds(estimate), self.panel
+        if target is None or target * self.factor >= panel.x.end:
+            return
+        limit = show_time(target)
+        text = self.words("plots.throughput_latency.slower", value=f"{short(limit.number)} {limit.unit}")
+        y = panel.rect.top() + draw.theme.px(11)
+        edge = panel.px(target * self.factor)
+        width = draw.width(text, "caption_medium")
+        x = panel.rect.right() - 3
+        if width + 8 > panel.rect.right() - edge:
+            x = edge - 5
+        draw.text_if_free(x, y, text, draw.theme.warn, panel.rect, role="caption_medium", align="right")
+
+    def _ghost_names(self, draw: Draw) -> None:
+        panel = self.panel
+        for ghost in self.ghosts:
+            if ghost.curves.load is None:
+                continue
+            x, y = _frontier(ghost.curves.load, ghost.curves.full_at)
+            good = np.isfinite(x) & np.isfinite(y) & (x * self.factor <= panel.x.end) & (y <= panel.y_end)
+            if not good.any():
+                continue
+            px, py = panel.px(float(x[good][-1]) * self.factor), panel.py(float(y[good][-1]))
+            for dx, dy, align in ((8, -13, "centre"), (8, 0, "left"), (-4, -13, "right")):
+                if draw.text_if_free(
+                    px + dx,
+                    py + dy,
+                    ghost.label,
+                    draw.theme.ink2,
+                    panel.rect,
+                    role="caption_medium",
+                    align=align,  # type: ignore[arg-type]
+                ):
+                    break
+
+    def _ring_at(self, estimate: Estimate) -> QPointF | None:
+        """Where the operating point stands, in pixels, kept inside the panel."""
+        if self.curves is None or self.curves.change is not None:
+            return None
+        panel = self.panel
+        seconds, output = self._operating_point(self.curves, estimate)
+        x, y = min(seconds * self.factor, panel.x.end), min(output, panel.y_end)
+        if not (math.isfinite(x) and math.isfinite(y)):
+            return None
+        return QPointF(panel.px(x), panel.py(y))
+
+    def on_handle(self, point: QPointF) -> bool:
+        """Near the ring."""
+        if self.estimate is None or self._empty:
+            return False
+        ring = self._ring_at(self.estimate)
+        return ring is not None and math.hypot(ring.x() - point.x(), ring.y() - point.y()) <= _GRIP
+
+    def users_at(self, point: QPointF) -> float:
+        """Users of the nearest point of the frontier, measured in pixels."""
+        if self.curves is None or self.curves.load is None:
+            return math.nan
+        load, panel = self.curves.load, self.panel
+        # Distances to the segments, not to the points, so that users between two points are reached.
+        inside = load.users <= max(self.curves.full_at, 1.0) + 1e-9
+        x = panel.rect.left() + panel.rect.width() * _tpot(load)[inside] * self.factor / panel.x.end
+        y = panel.rect.bottom() - panel.rect.height() * _throughput(load)[inside] / panel.y_end
+        users = load.users[inside]
+        good = np.isfinite(x) & np.isfinite(y)
+        x, y, users = x[good], y[good], users[good]
+        if users.size < 2:
+            return float(users[0]) if users.size else math.nan
+        dx, dy = np.diff(x), np.diff(y)
+        length = np.maximum(dx * dx + dy * dy, 1e-12)
+        share = np.clip(((point.x() - x[:-1]) * dx + (point.y() - y[:-1]) * dy) / length, 0.0, 1.0)
+        distance = np.hypot(x[:-1] + share * dx - point.x(), y[:-1] + share * dy - point.y())
+        nearest = int(np.argmin(distance))
+        return float(users[nearest] + share[nearest] * (users[nearest + 1] - users[nearest]))
+
+    def _snapped(self, users: float) -> int:
+        return max(1, round(users)) if math.isfinite(users) else 1
+
+    def _users_limit(self) -> float:
+        return math.inf
+
+    def reading_at(self, users: float, curves: WorkloadCurves, estimate: Estimate) -> str:
+        """Users, throughput, time of a token."""
+        if curves.load is None:
+            return ""
+        return self.words(
+            "plots.throughput_latency.reading",
+            users=self.users_phrase(users),
+            throughput=three_digits(at(users, curves.load.users, _throughput(curves.load))),
+            per_token=show_time(at(users, curves.load.users, _tpot(curves.load))),
+        )
+
+
+def _tpot(load: LoadCurve) -> FloatArray:
+    row: FloatArray = load.time_per_output_token[EXPECTED]
+    return row
+
+
+def _throughput(load: LoadCurve) -> FloatArray:
+    row: FloatArray = load.output_tokens_per_second[EXPECTED]
+    return row
+
+
+def _frontier(load: LoadCurve, full_at: float) -> tuple[FloatArray, FloatArray]:
+    """Seconds per token and tokens per second, from one user to the last that fits."""
+    inside = (load.users >= 1.0) & (load.users <= max(full_at, 1.0) + 1e-9)
+    return _tpot(load)[inside], _throughput(load)[inside]
