@@ -101,7 +101,9 @@ def weight_format(config: Mapping[str, Any]) -> str:
     quantisation = config.get("quantization_config") or nested.get("quantization_config")
     if isinstance(quantisation, Mapping):
         return _quantised(quantisation)
-    dtype = config.get("torch_dtype") or config.get("dtype") or nested.get("torch_dtype") or nested.get("dtype")
+    dtype = (
+        config.get("torch_dtype") or config.get("dtype") or nested.get("torch_dtype") or nested.get("dtype")
+    )
     return {"float32": "fp32", "float16": "fp16"}.get(str(dtype), "bf16")
 
 
@@ -118,7 +120,13 @@ def _quantised(q: Mapping[str, Any]) -> str:
         case "gptq":
             return "w8a16" if bits == 8 else "gptq_g128"
         case "bitsandbytes":
-            return "w8a16" if q.get("load_in_8bit") else "nf4_dq" if q.get("bnb_4bit_use_double_quant") else "nf4"
+            return (
+                "w8a16"
+                if q.get("load_in_8bit")
+                else "nf4_dq"
+                if q.get("bnb_4bit_use_double_quant")
+                else "nf4"
+            )
         case "modelopt":
             return "nvfp4" if "NVFP4" in str(q.get("quant_algo")) else "fp8"
         case "compressed-tensors":
@@ -160,7 +168,9 @@ def _readers(config: Mapping[str, Any]) -> tuple[Reader, Reader]:
         inner = nested.get("model_type")
         inner_type = inner if isinstance(inner, str) else ""
         # A file that ties says so at the top when its text part is silent.
-        text = {key: config[key] for key in ("tie_word_embeddings",) if config.get(key) is not None} | dict(nested)
+        text = {key: config[key] for key in ("tie_word_embeddings",) if config.get(key) is not None} | dict(
+            nested
+        )
         text_type = _text_type(inner_type, top_type)
     if text_type not in FAMILIES:
         shown = (text_type or top_type)[:60]

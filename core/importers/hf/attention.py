@@ -47,7 +47,12 @@ def windows(r: Reader, f: Family, layers: int) -> list[Window]:
 
 def _pattern(r: Reader, f: Family, layers: int) -> list[bool]:
     """Which layers look at everything."""
-    names = ("sliding_window_pattern", "_sliding_window_pattern", "layer_switch", "global_attn_every_n_layers")
+    names = (
+        "sliding_window_pattern",
+        "_sliding_window_pattern",
+        "layer_switch",
+        "global_attn_every_n_layers",
+    )
     name, value = r.find(*names)
     if isinstance(value, str):  # "LLLG": local, local, local, global
         if not value or set(value) - set("LG"):
@@ -68,9 +73,9 @@ def _typed_window(r: Reader, kind: Any) -> Window:
 
 
 def _useful(r: Reader, window: int) -> int | None:
-    """A window as long as the context bounds nothing."""
+    """A window beyond the context bounds nothing."""
     longest = max_context(r)
-    return None if longest is not None and window >= longest else window
+    return None if longest is not None and window > longest else window
 
 
 def heads(r: Reader) -> int:

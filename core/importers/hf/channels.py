@@ -21,11 +21,15 @@ def channels(r: Reader, f: Family, layers: int) -> list[ChannelMixer]:
             assert dense is not None
             result.append(dense)
             continue
-        key = (chosen and chosen[i], widths and widths[i], shared and shared[i])
+        key = (_at(chosen, i), _at(widths, i), _at(shared, i))
         if key not in made:
             made[key] = experts(r, f, *key)
         result.append(made[key])
     return result
+
+
+def _at(values: list[int] | None, layer: int) -> int | None:
+    return None if values is None else values[layer]
 
 
 def dense_block(r: Reader, f: Family) -> DenseMlp:
@@ -56,7 +60,9 @@ def experts(
         gated=f.gated,
         expert_bias=f.expert_bias,
         router_bias=f.router_bias,
-        shared_intermediate=stated if stated is not None else (shared or 0) * (width if each is None else each),
+        shared_intermediate=stated
+        if stated is not None
+        else (shared or 0) * (width if each is None else each),
         shared_gate=f.shared_gate,
     )
 

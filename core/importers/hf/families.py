@@ -8,11 +8,11 @@ from core.importers.hf.family import Family
 
 _LLAMA = Family()
 _BIASED = Family(norm_width=2, qkv_bias=True, output_bias=True, mlp_bias=True, gated=False)
-_QWEN2 = Family(
-    qkv_bias=True, output_bias=False, window="flag", defaults={"max_window_layers": 28}
-)
+_QWEN2 = Family(qkv_bias=True, output_bias=False, window="flag", defaults={"max_window_layers": 28})
 _QWEN3 = Family(qk_norm="per_head", window="flag", defaults={"max_window_layers": 28})
-_GLM4_MOE = Family(qkv_bias="attention_bias", output_bias=False, qk_norm="per_head", qk_norm_flag="use_qk_norm")
+_GLM4_MOE = Family(
+    qkv_bias="attention_bias", output_bias=False, qk_norm="per_head", qk_norm_flag="use_qk_norm"
+)
 _DEEPSEEK = Family(attention=latent_attention, defaults={"q_lora_rank": 1536})
 _GEMMA = Family(tied=True, defaults={"head_dim": 256})
 _GEMMA3 = Family(
@@ -33,7 +33,9 @@ _GEMMA3 = Family(
         "max_position_embeddings": 131072,
     },
 )
-_GEMMA4 = Family(norms=4, qk_norm="per_head", tied=True, attention=special.gemma4_attention, build=special.gemma4)
+_GEMMA4 = Family(
+    norms=4, qk_norm="per_head", tied=True, attention=special.gemma4_attention, build=special.gemma4
+)
 _COHERE = Family(norms=1, qk_norm="full", qk_norm_flag="use_qk_norm", tied=True)
 _ERNIE = Family(qkv_bias="use_bias", output_bias="use_bias", mlp_bias="use_bias", tied=True)
 _HUNYUAN = Family(qk_norm="per_head", qk_norm_flag="use_qk_norm", attention=special.shared_cache_attention)
@@ -57,7 +59,9 @@ FAMILIES: dict[str, Family] = {
     "mistral": Family(window="all", defaults={"sliding_window": 4096}),
     "ministral3": Family(window="all"),
     "ministral": Family(window="all"),
-    "seed_oss": Family(qkv_bias="attention_bias", output_bias="attention_out_bias", defaults={"attention_bias": True}),
+    "seed_oss": Family(
+        qkv_bias="attention_bias", output_bias="attention_out_bias", defaults={"attention_bias": True}
+    ),
     "arcee": Family(gated=False),
     "apertus": Family(gated=False, qk_norm="per_head", other_layer_parameters=2),
     "nemotron": Family(norm_width=2, gated=False),
@@ -147,7 +151,7 @@ FAMILIES: dict[str, Family] = {
     "qwen3_moe": _QWEN3,
     "qwen3_vl_moe": _QWEN3,
     "olmoe": _OLMO2,
-    "phimoe": Family(norm_width=2, head_bias="lm_head_bias", window="all"),
+    "phimoe": Family(norm_width=2, head_bias="lm_head_bias"),
     "granitemoe": _LLAMA,
     "gpt_oss": Family(
         sinks=True,

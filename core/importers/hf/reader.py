@@ -74,7 +74,11 @@ class Reader:
 
     def wrong_type(self, name: str, value: object) -> NoReturn:
         """Refuse a value of the wrong kind."""
-        self.fail("wrong_type", name, value=repr(value)[:_SHOWN] if isinstance(value, int | float) else _brief(value))
+        self.fail(
+            "wrong_type",
+            name,
+            value=repr(value)[:_SHOWN] if isinstance(value, int | float) else _brief(value),
+        )
 
     def stated(self, name: str) -> bool:
         """Whether the field is in the file with a value other than null."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from core.importers.hf.assemble import Layer, architecture, norm, standard_layers
-from core.importers.hf.attention import FULL, MAX_HEADS, Window, attention, head_dim, heads, windows
+from core.importers.hf.attention import FULL, MAX_HEADS, Window, attention, head_dim, heads
 from core.importers.hf.channels import channels, dense_block, experts
 from core.importers.hf.family import Family
 from core.importers.hf.reader import Reader
@@ -24,7 +24,9 @@ def shared_cache_attention(r: Reader, f: Family, layers: int) -> list[TokenMixer
     if not r.flag("use_cla"):
         return own
     share = r.integer("cla_share_factor")
-    return [own[i] if i % share == 0 else own[i].model_copy(update={"reuses_cache": True}) for i in range(layers)]
+    return [
+        own[i] if i % share == 0 else own[i].model_copy(update={"reuses_cache": True}) for i in range(layers)
+    ]
 
 
 def chatglm_attention(r: Reader, f: Family, layers: int) -> list[TokenMixer]:
@@ -49,7 +51,9 @@ def arctic_channels(r: Reader, f: Family, layers: int) -> list[ChannelMixer]:
     """Arctic: a dense residual block, as wide as the model, in every layer with experts."""
     beside = r.integer("hidden") if r.flag("use_residual", True) else 0
     return [
-        mixer.model_copy(update={"dense_intermediate": beside}) if isinstance(mixer, MixtureOfExperts) else mixer
+        mixer.model_copy(update={"dense_intermediate": beside})
+        if isinstance(mixer, MixtureOfExperts)
+        else mixer
         for mixer in channels(r, f, layers)
     ]
 
@@ -77,9 +81,7 @@ def llama4_channels(r: Reader, f: Family, layers: int) -> list[ChannelMixer]:
     moe = experts(r, f, r.integer("experts_per_token"), width, 1)
     step = r.count("interleave_moe_layer_step", default=1) or 1
     listed = r.items("moe_layers")
-    return [
-        moe if (i in listed if listed else (i + 1) % step == 0) else dense for i in range(layers)
-    ]
+    return [moe if (i in listed if listed else (i + 1) % step == 0) else dense for i in range(layers)]
 
 
 def mimo_v2_attention(r: Reader, f: Family, layers: int) -> list[TokenMixer]:

@@ -28,7 +28,10 @@ def _pixtral(top: Reader, v: Reader, text: int) -> int:
 
 def _qwen25_vl(top: Reader, v: Reader, text: int) -> int:
     h, width, patch = v.integer("hidden"), v.integer("intermediate"), v.integer("patch_size")
-    channels, frames = v.count("in_channels", "in_chans", default=3), v.count("temporal_patch_size", default=2)
+    channels, frames = (
+        v.count("in_channels", "in_chans", default=3),
+        v.count("temporal_patch_size", default=2),
+    )
     merge = v.count("spatial_merge_size", default=2) ** 2
     block = 4 * (h * h + h) + 3 * h * width + 2 * width + h + 2 * h
     merger = h + _linear(merge * h, merge * h) + _linear(merge * h, v.count("out_hidden_size", default=text))
@@ -37,7 +40,10 @@ def _qwen25_vl(top: Reader, v: Reader, text: int) -> int:
 
 def _qwen2_vl(top: Reader, v: Reader, text: int) -> int:
     h, patch = v.integer("embed_dim"), v.integer("patch_size")
-    channels, frames = v.count("in_channels", "in_chans", default=3), v.count("temporal_patch_size", default=2)
+    channels, frames = (
+        v.count("in_channels", "in_chans", default=3),
+        v.count("temporal_patch_size", default=2),
+    )
     merge = v.count("spatial_merge_size", default=2) ** 2
     width = int((v.number("mlp_ratio") or 4.0) * h)
     merger = 2 * h + _linear(merge * h, merge * h) + _linear(merge * h, text)

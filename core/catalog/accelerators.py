@@ -1,0 +1,88 @@
+"""The devices of the catalogue."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+import resources
+from core.catalog.entries import from_folders
+from core.catalog.search import Searchable, compact, search, suggestions, tokens
+from core.errors import NotFound, Problem
+from core.spec.accelerator import Accelerator
+
+Folders = tuple[Path, ...]
+_FILE = TypeAdapter(tuple[Accelerator, ...])
+
+
+@dataclass(frozen=True)
+class _Catalogue:
+    accelerators: dict[str, Accelerator]
+    searchable: tuple[Searchable, ...]
+    exact: dict[str, str]
+    problems: tuple[Problem, ...]
+
+
+@cache
+def _catalogue(folders: Folders) -> _Catalogue:
+    problems: list[Problem] = []
+    found: dict[str, Accelerator] = {}
+    for name in resources.names("data/accelerators", ".json"):
+        found.update({device.name: device for device in _FILE.validate_json(resources.read_bytes(name))})
+    for user in from_folders(folders, problems):
+        try:
+            device = Accelerator.model_validate_json(json.dumps(user.entry))
+            found[device.name] = device  # the user's own entry replaces ours
+        except ValidationError as error:
+            path = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"])
+            problems.append(Problem("catalog.bad_field", (path,), {"name": path, "file": user.place}))
+    searchable = tuple(
+        Searchable(
+            d.name,
+            d.name,
+            d.aliases,
+            (f"{d.memory_gb_nominal:g}gb", *tokens(d.architecture), *tokens(d.vendor)),
+            str(d.year or ""),
+        )
+        for d in found.values()
+    )
+    exact = {compact(alias): d.name for d in found.values() for alias in d.aliases}
+    exact.update({compact(name): name for name in found})
+    return _Catalogue(found, searchable, exact, tuple(problems))
+
+
+def all_accelerators(folders: Folders = ()) -> tuple[Accelerator, ...]:
+    """Every device, ours by vendor and then the user's."""
+    return tuple(_catalogue(folders).accelerators.values())
+
+
+def accelerator_problems(folders: Folders = ()) -> tuple[Problem, ...]:
+    """What is wrong with the user's files; ``values["file"]`` names the file."""
+    return _catalogue(folders).problems
+
+
+def load_accelerator(name: str, folders: Folders = ()) -> Accelerator:
+    """The device with this name or alias in any spelling.
+
+    Raises NotFound with ``catalog.accelerator_not_found`` and suggestions.
+    """
+    catalogue = _catalogue(folders)
+    found = catalogue.exact.get(compact(name))
+    if found is None:
+        near = ", ".join(suggestions(catalogue.searchable, name))
+        code = "catalog.accelerator_not_found" if near else "catalog.accelerator_unknown"
+        raise NotFound(Problem(code, ("accelerator",), {"name": name[:80], "suggestions": near}))
+    return catalogue.accelerators[found]
+
+
+def search_accelerators(query: str, limit: int | None = None, folders: Folders = ()) -> list[Accelerator]:
+    """Devices that answer ``query``, best first; of equally good ones the newest first."""
+    catalogue = _catalogue(folders)
+    return [catalogue.accelerators[key] for key in search(catalogue.searchable, query, limit)]
+
+
+def forget() -> None:
+    """Read the files anew at the next question."""
+    _catalogue.cache_clear()

@@ -1,0 +1,71 @@
+"""Reading data files: packaged ones, which are right, and the user's own, which may not be."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import resources
+from core.errors import Problem
+
+MAX_FILE_BYTES = 5_000_000
+MAX_FILES = 1000
+Entry = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class UserEntry:
+    """One entry of a user's file, and where it stands."""
+
+    entry: Entry
+    place: str
+
+
+def packaged(folder: str) -> Iterator[Entry]:
+    """Entries of every packaged file of ``data/<folder>``."""
+    for name in resources.names(f"data/{folder}", ".json"):
+        yield from json.loads(resources.read_bytes(name))
+
+
+def from_folders(folders: tuple[Path, ...], problems: list[Problem]) -> Iterator[UserEntry]:
+    """Entries of every ``*.json`` in the user's folders; what cannot be read becomes a problem.
+
+    A file holds one entry or a list of entries.  Folders that do not exist are empty.
+    """
+    for folder in folders:
+        try:
+            paths = sorted(path for path in folder.glob("*.json") if path.is_file())[:MAX_FILES]
+        except OSError as error:
+            problems.append(_unreadable(folder, error.strerror or ""))
+            continue
+        for path in paths:
+            yield from _entries_of(path, problems)
+
+
+def _entries_of(path: Path, problems: list[Problem]) -> Iterator[UserEntry]:
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            limit = MAX_FILE_BYTES // 1_000_000
+            problems.append(Problem("catalog.file_too_large", (), {"file": path.name, "limit": limit}))
+            return
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        problems.append(_unreadable(path, getattr(error, "strerror", None) or type(error).__name__))
+        return
+    entries = found if isinstance(found, list) else [found]
+    for number, entry in enumerate(entries, 1):
+        place = path.name if len(entries) == 1 else f"{path.name} ({number})"
+        if isinstance(entry, dict):
+            yield UserEntry(entry, place)
+        else:
+            problems.append(Problem("catalog.not_an_entry", (), {"file": place}))
+
+
+def _unreadable(path: Path, reason: str) -> Problem:
+    return Problem("catalog.file_unreadable", (), {"file": path.name, "reason": reason})
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """The texts in a foreign list, whatever else is in it."""
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()

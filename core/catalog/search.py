@@ -1,0 +1,131 @@
+"""Finding an entry by what people type: "4090", "qwen 32b", "dsv3", "llama 70b"."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+
+_WORD = re.compile(r"[a-z0-9.+]+")
+_SIZE = re.compile(r"(?:\d+x)?[ae]?\d+(?:\.\d+)?[bmt]|\d+gb?")
+_PART = re.compile(r"[a-z]+|\d+(?:\.\d+)*[a-z+]*")
+# Words that distinguish nothing: a name without them is the same name.
+_NOISE = frozenset(
+    ("instruct", "chat", "it", "hf", "base", "pt", "inst", "meta")
+    + ("nvidia", "amd", "intel", "apple", "geforce", "radeon", "instinct", "tesla", "rtx", "gtx", "rx", "gpu")
+)
+_VERSION = re.compile(r"v?\d(?:\.\d+)?")
+_MAX_QUERY = 200
+
+
+def compact(text: str) -> str:
+    """Letters, digits, dots and plus signs only: what makes two spellings of a name equal."""
+    return "".join(_WORD.findall(text.lower()))
+
+
+def tokens(text: str) -> list[str]:
+    """Words of a text; sizes stay whole."""
+    return [word.strip(".") for word in _WORD.findall(text.lower()) if word.strip(".")]
+
+
+def _parts(word: str) -> list[str]:
+    """A word and the pieces it is glued from: "qwen3" is also "qwen" and "3"."""
+    return [word] if _SIZE.fullmatch(word) else [word, *_PART.findall(word)]
+
+
+@dataclass(frozen=True)
+class Searchable:
+    """What of an entry is compared.  ``order``: of two equal matches the greater comes first."""
+
+    key: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()  # words it answers to beside its names
+    order: str = ""
+
+    @cached_property
+    def exact(self) -> frozenset[str]:
+        """Spellings that mean this entry and no other."""
+        return frozenset(compact(text) for text in (self.key, self.name, *self.aliases))
+
+    @cached_property
+    def whole(self) -> frozenset[str]:
+        """Words of all its names."""
+        return frozenset(
+            word for text in (self.key, self.name, *self.aliases) for word in tokens(text)
+        ).union(self.tags)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The same and the pieces they are glued from."""
+        return frozenset(part for word in self.whole for part in _parts(word))
+
+    @cached_property
+    def own_words(self) -> frozenset[str]:
+        """Words of the name that tell it from its relatives."""
+        return frozenset(w for w in tokens(self.name) if w not in _NOISE and not _VERSION.fullmatch(w))
+
+
+def _covered(word: str, asked: Sequence[str]) -> bool:
+    return any(one == word or one in _parts(word) for one in asked)
+
+
+def _match(entry: Searchable, query: str, asked: Sequence[str]) -> int | None:
+    """How well an entry answers, 0 best; None: not at all."""
+    if query in entry.exact:
+        return 0
+    if all(word in entry.whole for word in asked):
+        return 1
+    if all(word in entry.words for word in asked):
+        return 2
+    if all(any(own.startswith(word) for own in entry.words) for word in asked):
+        return 3
+    if len(query) >= 2 and any(query in name for name in entry.exact):
+        return 4
+    return None
+
+
+def search(entries: Iterable[Searchable], query: str, limit: int | None = None) -> list[str]:
+    """Keys of the entries that answer ``query``, best first; all of them for an empty query.
+
+    A word that no entry has is taken for the most alike one.
+    """
+    pool = list(entries)
+    asked = tokens(query[:_MAX_QUERY])
+    if not asked:
+        return [entry.key for entry in pool][:limit]
+    found = _ranked(pool, compact(query[:_MAX_QUERY]), asked)
+    if not found:
+        known = sorted({word for entry in pool for word in entry.words})
+        mended = [_alike(word, known) for word in asked]
+        found = _ranked(pool, "".join(mended), mended) if mended != asked else []
+    return found[:limit]
+
+
+def _ranked(pool: Sequence[Searchable], query: str, asked: Sequence[str]) -> list[str]:
+    matches = [
+        (quality, sum(not _covered(word, asked) for word in entry.own_words), entry)
+        for entry in pool
+        if (quality := _match(entry, query, asked)) is not None
+    ]
+    matches.sort(key=lambda m: (m[2].order, m[2].key), reverse=True)
+    matches.sort(key=lambda m: m[:2])
+    return [entry.key for _, _, entry in matches]
+
+
+def _alike(word: str, known: Sequence[str]) -> str:
+    if any(other.startswith(word) for other in known):
+        return word
+    close = get_close_matches(word, known, 1, 0.6)
+    return close[0] if close else word
+
+
+def suggestions(entries: Iterable[Searchable], name: str, limit: int = 3) -> list[str]:
+    """Keys of entries that may have been meant by a name nobody has."""
+    pool = list(entries)
+    found = search(pool, name, limit)
+    if not found:
+        by_name = {compact(entry.name): entry.key for entry in pool}
+        close = get_close_matches(compact(name[:_MAX_QUERY]), list(by_name), limit, 0.4)
+        found = [by_name[one] for one in close]
+    return found
