@@ -515,7 +515,7 @@ class MainWindow(QWidget):
 
     def _close_now(self) -> None:
         self._may_close = True
-        self.close()
+        QTimer.singleShot(0, self.close)  # not from within the event that asked
 
     def _keep_geometry(self) -> None:
         if self._settings is not None:

@@ -76,7 +76,8 @@ def test_an_impossible_value_is_refused_and_remembered(document: Document) -> No
     document.rejected.connect(told.append)
     assert not document.set_value("workload.users", 0)
     assert document.scenario is before
-    assert told and told[0][0].paths == ("workload.users",)
+    assert told
+    assert told[0][0].paths == ("workload.users",)
     assert set(document.refused) == {"workload.users"}
     assert document.is_clean
     assert document.set_value("workload.users", before.workload.users)

@@ -32,7 +32,9 @@ def another(paths: Paths, scenario: Scenario) -> Recovery:
     return Recovery(paths.recovery, Document(scenario))
 
 
-def test_the_state_is_on_disk_within_two_seconds(qtbot: QtBot, document: Document, recovery: Recovery) -> None:
+def test_the_state_is_on_disk_within_two_seconds(
+    qtbot: QtBot, document: Document, recovery: Recovery
+) -> None:
     assert INTERVAL_MS < 2000
     document.set_value("workload.users", 77)
     qtbot.waitUntil(recovery.file.exists, timeout=5000)
@@ -111,7 +113,9 @@ def test_two_starts_do_not_offer_the_same_scenario(
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"scenario": 1}', "\0" * 100, "[" * 100_000])
-def test_an_unreadable_remainder_is_set_aside(paths: Paths, scenario: Scenario, qapp: object, content: str) -> None:
+def test_an_unreadable_remainder_is_set_aside(
+    paths: Paths, scenario: Scenario, qapp: object, content: str
+) -> None:
     paths.recovery.mkdir(parents=True)
     (paths.recovery / "1-1.recovery.json").write_text(content)
     start = another(paths, scenario)

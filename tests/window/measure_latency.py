@@ -1,0 +1,202 @@
+"""How long an edit takes to reach the eye, and how long the start takes.
+
+    python tests/window/measure_latency.py [--edits 100] [--size 1440x900] [--starts 5]
+
+Works on the real window, offscreen by default.  "Numbers" is the time from an edit to the moment at
+which sentence, cards and ledger have been painted; "plots" to the moment at which all plots have.
+Bars: 16 ms and 33 ms at the 95th percentile; start 1.3 times that of a bare Qt and pyqtgraph window.
+"""
+
+import argparse
+import os
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+NUMBERS_BAR_MS, PLOTS_BAR_MS, START_BAR = 16.0, 33.0, 1.3
+
+_BARE = """
+import time
+begun = time.perf_counter()
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QMainWindow
+app = QApplication([])
+import pyqtgraph as pg
+window = QMainWindow()
+plot = pg.PlotWidget()
+plot.plot(list(range(200)))
+window.setCentralWidget(plot)
+window.resize(1440, 900)
+window.show()
+def done():
+    window.repaint()
+    print("PAINTED", time.perf_counter() - begun, flush=True)
+    app.exit(0)
+QTimer.singleShot(0, lambda: QTimer.singleShot(0, done))
+app.exec()
+"""
+_OURS = """
+import sys, time
+begun = time.perf_counter()
+sys.path.insert(0, {root!r})
+from gui.main import main
+from gui.window import MainWindow
+announce = MainWindow._announce
+def done(window):
+    announce(window)
+    print("PAINTED", time.perf_counter() - begun, flush=True)
+MainWindow._announce = done
+main(["--smoke"])
+"""
+
+
+def start_seconds(program: str, rounds: int) -> list[float]:
+    """Seconds from the first import to the painted window, one fresh interpreter each."""
+    found = []
+    for _ in range(rounds):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        line = next(line for line in done.stdout.splitlines() if line.startswith("PAINTED"))
+        found.append(float(line.split()[1]))
+    return found
+
+
+class Stopwatch:
+    """Sees the paint events of the application go by."""
+
+    def __init__(self) -> None:
+        from PySide6.QtCore import QEvent, QObject
+
+        painted: dict[int, float] = {}
+
+        class Filter(QObject):
+            def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+                if event.type() == QEvent.Type.Paint:
+                    painted[id(watched)] = time.perf_counter()
+                return False
+
+        self.painted = painted
+        self.filter = Filter()
+
+
+def edit_seconds(size: tuple[int, int], edits: int) -> tuple[list[float], list[float]]:
+    """Seconds from each edit to painted numbers and to painted plots."""
+    from PySide6.QtCore import QSize
+
+    from gui.app import application, start
+    from gui.screenshot import grab
+
+    app = application()
+    window = start(app, None).window
+    grab(window, QSize(*size))
+    watch = Stopwatch()
+    app.installEventFilter(watch.filter)
+    numbers: list[float] = []
+    plots: list[float] = []
+    marks: dict[str, float] = {}
+    work_out = window.estimation._work_out_curves
+
+    def before_curves() -> None:
+        # The curves' turn begins when the numbers have been painted.
+        if id(window.workspace.verdict) in watch.painted or id(window.workspace.ledger) in watch.painted:
+            marks.setdefault("numbers", time.perf_counter())
+        work_out()
+
+    window.estimation._curves.timeout.disconnect()
+    window.estimation._curves.timeout.connect(before_curves)
+    areas = [plot.area.viewport() for plot in window.workspace.plots]
+    for path, value in edits_of(window.document.scenario, edits):
+        settle(app, 20)
+        watch.painted.clear()
+        marks.clear()
+        begun = time.perf_counter()
+        if not window.document.set_value(path, value):
+            continue
+        window.document.end_merge()
+        until(app, lambda: all(id(area) in watch.painted for area in areas))
+        plots.append(time.perf_counter() - begun)
+        if "numbers" in marks:
+            numbers.append(marks["numbers"] - begun)
+    window.document.undo_stack.setClean()
+    window.close()
+    return numbers, plots
+
+
+def edits_of(scenario: object, count: int) -> list[tuple[str, object]]:
+    """What a person changes: mostly users and lengths, now and then formats and targets."""
+    chance = random.Random(1)  # noqa: S311
+    kinds: list[Callable[[], tuple[str, object]]] = [
+        lambda: ("workload.users", chance.randint(1, 40)),
+        lambda: ("workload.prompt_tokens", 256 * chance.randint(1, 24)),
+        lambda: ("workload.output_tokens", 32 * chance.randint(1, 32)),
+        lambda: ("precision.kv_cache", chance.choice(["bf16", "fp8"])),
+        lambda: ("engine.gpu_memory_utilization", chance.randint(80, 95) / 100),
+        lambda: ("targets.time_per_output_token_ms", float(chance.randint(20, 200))),
+    ]
+    return [chance.choice(kinds)() for _ in range(count)]
+
+
+def settle(app: object, turns: int) -> None:
+    """Let everything under way finish."""
+    for _ in range(turns):
+        app.processEvents()  # type: ignore[attr-defined]
+
+
+def until(app: object, ready: Callable[[], bool], limit: float = 5.0) -> None:
+    """Turn the event loop until ``ready``."""
+    end = time.perf_counter() + limit
+    while not ready():
+        if time.perf_counter() > end:
+            raise SystemExit("an edit was never painted")
+        app.processEvents()  # type: ignore[attr-defined]
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The value below which ``share`` of the values lie."""
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def report(name: str, seconds: list[float], bar: float) -> bool:
+    """Print one line; True when the bar is kept."""
+    half, most = (percentile(seconds, share) * 1e3 for share in (0.50, 0.95))
+    kept = most <= bar
+    print(
+        f"{name:24} n {len(seconds):3}  p50 {half:6.1f} ms  p95 {most:6.1f} ms  "
+        f"bar {bar:4.0f} ms  {'kept' if kept else 'MISSED'}"
+    )
+    return kept
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--edits", type=int, default=100)
+    parser.add_argument("--size", default="1440x900")
+    parser.add_argument("--starts", type=int, default=5)
+    options = parser.parse_args()
+    wide, _, high = options.size.partition("x")
+    kept = True
+    if options.starts:
+        bare = statistics.median(start_seconds(_BARE, options.starts))
+        ours = statistics.median(start_seconds(_OURS.format(root=str(ROOT)), options.starts))
+        ratio = ours / bare
+        kept &= ratio <= START_BAR
+        print(
+            f"start, all painted       {ours * 1e3:.0f} ms, bare window {bare * 1e3:.0f} ms, ratio {ratio:.2f}, "
+            f"bar {START_BAR}  {'kept' if ratio <= START_BAR else 'MISSED'}"
+        )
+    numbers, plots = edit_seconds((int(wide), int(high)), options.edits)
+    kept &= report("edit to numbers painted", numbers, NUMBERS_BAR_MS)
+    kept &= report("edit to plots painted", plots, PLOTS_BAR_MS)
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
