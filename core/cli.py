@@ -4,19 +4,20 @@ Exit status: 0 done, 2 bad input (one sentence a problem on the error stream), 1
 """
 
 import argparse
+import dataclasses
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-from core.catalog import accelerators, models
-from core.errors import InferometerError, InvalidScenario
+from core.catalog.accelerators import search_accelerators
+from core.catalog.models import search_models
+from core.errors import InferometerError, NotFound, Problem
 from core.estimator import estimate
 from core.files.opening import open_document
 from core.reports.as_json import estimate_json, to_json
 from core.reports.as_text import estimate_text, table
-from core.spec.checks import check
+from core.strict_json import shortened
 from core.units import show_count, show_tokens, three_digits
 from core.words import LANGUAGES, Words
 
@@ -69,9 +70,10 @@ def parser(words: Words) -> argparse.ArgumentParser:
 
 def complain(error: InferometerError, words: Words, file: Path | None = None) -> None:
     """One sentence a problem on the error stream, after the file's name where there is one."""
-    prefix = f"{file}: " if file is not None else ""
+    place = "" if file is None else str(file)
     for problem in error.problems:
-        line = f"{prefix}{words.problem(problem)}\n"
+        sentence = words.located(problem)
+        line = f"{sentence}\n" if place in sentence else f"{place}: {sentence}\n"
         sys.stderr.write(line.encode("utf-8", "replace").decode("utf-8"))
 
 
@@ -93,11 +95,62 @@ def write(text: str) -> int:
 
 def _estimate(options: argparse.Namespace, words: Words) -> str:
     scenario, notes = open_document(options.file)
-    errors = [problem for problem in check(scenario) if problem.severity == "error"]
-    if errors:
-        raise InvalidScenario(*errors)
     result = estimate(scenario)
     if options.json:
         return estimate_json(result, words)
     said = "".join(f"{words.problem(note)}\n" for note in notes)
     return f"{said}\n{estimate_text(result, words)}" if said else estimate_text(result, words)
+
+
+def _models(options: argparse.Namespace, words: Words) -> str:
+    query = " ".join(options.query)
+    found = search_models(query)
+    if options.json:
+        return to_json([dataclasses.asdict(model) for model in found])
+    head = [words(f"cli.{key}") for key in ("model", "parameters", "context", "weights", "id")]
+    rows = [
+        [
+            m.name,
+            _billions(m.parameters, m.active_parameters),
+            show_tokens(m.max_context),
+            m.published_weight_format,
+            m.id,
+        ]
+        for m in found
+    ]
+    return _listing(head, rows, query, right=(1, 2))
+
+
+def _accelerators(options: argparse.Namespace, words: Words) -> str:
+    query = " ".join(options.query)
+    found = search_accelerators(query)
+    if options.json:
+        return to_json([device.model_dump(mode="json") for device in found])
+    head = [words(f"cli.{key}") for key in ("accelerator", "memory", "bandwidth", "compute", "year")]
+    rows = [
+        [
+            device.name,
+            f"{device.memory_gb_nominal:g} GB",
+            f"{show_count(device.memory_bandwidth_gbps)} GB/s",
+            _tflops(device.peak_tflops.bf16 or device.peak_tflops.fp16),
+            str(device.year or ""),
+        ]
+        for device in found
+    ]
+    return _listing(head, rows, query, right=(1, 2, 3))
+
+
+def _listing(head: list[str], rows: list[list[str]], query: str, right: Sequence[int]) -> str:
+    if not rows:
+        raise NotFound(Problem("nothing_found", values={"query": shortened(query)}))
+    return "\n".join(table([head, *rows], right)) + "\n"
+
+
+def _billions(stored: int, active: int) -> str:
+    """Parameters in 10⁹: "8.03B", and for a mixture of experts "671B (37.6B)"."""
+    whole = f"{three_digits(stored / 1e9)}B"
+    return f"{whole} ({three_digits(active / 1e9)}B)" if 0 < active < 0.8 * stored else whole
+
+
+def _tflops(rate: float | None) -> str:
+    return "–" if rate is None else f"{three_digits(rate)} TFLOP/s"

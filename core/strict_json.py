@@ -16,7 +16,7 @@ from core.errors import Problem, UnreadableFile
 MAX_BYTES = 20 * 2**20
 MAX_DEPTH = 64
 _MAX_DIGITS = 40  # of one number; the largest that any field takes has 17
-_SURROGATE = re.compile(r"\\u[dD][89abAB]")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SHOWN = 60  # characters of a foreign text that a message repeats
 
 

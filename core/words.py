@@ -77,6 +77,12 @@ class Words:
             values.setdefault("field", self.field(problem.paths[0]))
         return self(f"problems.{problem.code}", **values)
 
+    def located(self, problem: Problem) -> str:
+        """The sentence for a problem in a file: led by the place in the file unless it says it itself."""
+        sentence = self.problem(problem)
+        place = problem.paths[0] if problem.paths else ""
+        return sentence if place in sentence else f"{place}: {sentence}"
+
     def field(self, path: str) -> str:
         """The name of a scenario field such as ``workload.users``."""
         key = f"fields.{path}.label"

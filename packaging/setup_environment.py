@@ -148,7 +148,8 @@ def _install_system_packages(kind: str) -> None:
         fetched = _run(["apt-get", "update"], **quiet)
         if _run(command, **quiet):
             return
-        text = f"apt-get could not {'install these' if fetched else 'fetch its lists'}. Please type:\n  {' '.join(command)}"
+        failed = "install these" if fetched else "fetch its lists"
+        text = f"apt-get could not {failed}. Please type:\n  {' '.join(command)}"
     if needed:
         raise SetupError(text)
     say(f"{text}\nGoing on without.")

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from core import strict_json
 from core.errors import InvalidScenario, Problem, UnreadableFile
 from core.files import atomic, migrations
+from core.spec.checks import check
 from core.spec.problems import problems_of
 from core.spec.scenario import Scenario
 
@@ -69,9 +70,16 @@ def from_tree(tree: Any) -> Scenario:
 
 
 def validated(fields: Any) -> Scenario:
-    """The scenario with these fields, as JSON gives them (lists for tuples).  Raises InvalidScenario."""
+    """The scenario with these fields, as JSON gives them (lists for tuples).
+
+    Raises InvalidScenario for a field that cannot be, and for fields that contradict each other.
+    """
     try:
         # Validated as JSON: strict in everything but that an array may become a tuple.
-        return Scenario.model_validate_json(json.dumps(fields))
+        scenario = Scenario.model_validate_json(json.dumps(fields))
     except ValidationError as error:
         raise InvalidScenario(*problems_of(error, fields)) from None
+    errors = [problem for problem in check(scenario) if problem.severity == "error"]
+    if errors:
+        raise InvalidScenario(*errors)
+    return scenario

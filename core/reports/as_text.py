@@ -144,16 +144,21 @@ def _capacity(estimate: Estimate, words: Words) -> str:
         show_tokens(estimate.scenario.engine.max_model_len),
     )
     rows = [
-        (words("report.kv_tokens"), show_count(capacity.kv_tokens)),
-        (words("report.max_users", length=users), show_count(capacity.max_users)),
+        (words("report.kv_tokens"), _exact(capacity.kv_tokens)),
+        (words("report.max_users", length=users), _exact(capacity.max_users)),
         (
             words("report.max_users_at_model_length", length=model_length),
-            show_count(capacity.max_users_at_model_length),
+            _exact(capacity.max_users_at_model_length),
         ),
         (
             words("report.max_length", users=words.phrase(counted("units.users", work.users))),
-            show_count(capacity.max_length),
+            _exact(capacity.max_length),
         ),
-        (words("report.kv_bytes_per_token"), show_count(capacity.kv_bytes_per_token)),
+        (words("report.kv_bytes_per_token"), _exact(capacity.kv_bytes_per_token)),
     ]
     return "\n".join([words("report.capacity"), *_indented(rows, (1,))])
+
+
+def _exact(count: int) -> str:
+    """A whole number to its last digit: these are compared with the engine's log."""
+    return f"{count:,}"

@@ -1,0 +1,109 @@
+"""Build the one-folder program into ``build/frozen/inferometer`` and check its size.
+
+An unchanged tree is not built again.  Run with the Python of the private environment.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / "build"
+OUTPUT = BUILD / "frozen"
+PROGRAM = OUTPUT / "inferometer"
+STAMP = BUILD / "frozen.stamp"
+MOST_BYTES = 185 * 2**20
+SOURCES = ("core", "gui", "resources", "packaging/freeze", "pyproject.toml", "packaging/constraints.txt")
+
+
+def source_hash() -> str:
+    """Changes with everything that goes into the build."""
+    digest = hashlib.sha256(sys.version.encode())
+    for source in SOURCES:
+        place = ROOT / source
+        files = sorted(place.rglob("*")) if place.is_dir() else [place]
+        for file in files:
+            if file.is_file() and "__pycache__" not in file.parts:
+                digest.update(f"{file.relative_to(ROOT)}\n".encode())
+                digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def size_of(folder: Path) -> int:
+    """Bytes on the disk, links counted as links."""
+    return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+
+
+def strip_interpreter() -> None:
+    """Drop symbols of libpython and the standard library's modules: 23 MB.  Not of anything else."""
+    tool = shutil.which("strip")
+    if tool is None or not sys.platform.startswith("linux"):
+        return
+    inside = PROGRAM / "_internal"
+    files = [
+        *inside.glob("libpython*.so*"),
+        *inside.glob("lib-dynload/*.so"),
+        *inside.glob("python3*/lib-dynload/*.so"),
+    ]
+    for file in files:
+        subprocess.run([tool, "--strip-unneeded", str(file)], check=True)
+
+
+def remove_broken_links() -> None:
+    """Links whose library was left out."""
+    for path in PROGRAM.rglob("*"):
+        if path.is_symlink() and not path.exists():
+            path.unlink()
+
+
+def build() -> int:
+    """Run PyInstaller; its report is shown only when it fails."""
+    shutil.rmtree(OUTPUT, ignore_errors=True)
+    STAMP.unlink(missing_ok=True)
+    BUILD.mkdir(exist_ok=True)
+    spec = Path(__file__).resolve().parent / "inferometer.spec"
+    command = [
+        sys.executable,
+        "-m",
+        "PyInstaller",
+        "--noconfirm",
+        "--log-level",
+        "WARN",
+        "--distpath",
+        str(OUTPUT),
+    ]
+    command += ["--workpath", str(BUILD / "work"), str(spec)]
+    environ = {**os.environ, "PYINSTALLER_CONFIG_DIR": str(BUILD / "cache"), "PYTHONHASHSEED": "0"}
+    done = subprocess.run(
+        command, cwd=BUILD, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    if done.returncode:
+        sys.stdout.write(done.stdout.decode(errors="replace"))
+        return done.returncode
+    remove_broken_links()
+    strip_interpreter()
+    return 0
+
+
+def main() -> int:
+    """Build if anything changed, then check the size."""
+    wanted = source_hash()
+    fresh = PROGRAM.is_dir() and STAMP.is_file() and STAMP.read_text(encoding="utf-8") == wanted
+    if not fresh:
+        status = build()
+        if status:
+            return status
+    size = size_of(PROGRAM)
+    print(f"   {PROGRAM.relative_to(ROOT)}: {size / 2**20:.0f} MB{' (unchanged)' if fresh else ''}")
+    if size > MOST_BYTES:
+        print(f"   too large: at most {MOST_BYTES // 2**20} MB are promised")
+        return 1
+    STAMP.write_text(wanted, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

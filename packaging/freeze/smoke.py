@@ -1,0 +1,59 @@
+"""Start the frozen program as a user would, and compare it with the source tree.
+
+It must paint its window (offscreen) and print READY, and its estimate of every sample must equal the
+source tree's byte for byte.  Runs from a foreign folder, with nothing of this environment.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+NAME = "inferometer.exe" if os.name == "nt" else "inferometer"
+BINARY = ROOT / "build" / "frozen" / "inferometer" / NAME
+SAMPLES = sorted((ROOT / "resources" / "samples").glob("*.json"))
+PATIENCE_S = 120
+
+
+def bare_environ(home: str) -> dict[str, str]:
+    """A user's environment: no variable of Python, Qt settings only for the missing screen."""
+    kept = ("PATH", "SYSTEMROOT", "TEMP", "TMP")
+    environ = {key: os.environ[key] for key in kept if key in os.environ}
+    return {**environ, "HOME": home, "QT_QPA_PLATFORM": "offscreen", "XDG_RUNTIME_DIR": home}
+
+
+def run(command: list[str], folder: str, environ: dict[str, str]) -> bytes:
+    """Output of a command that must succeed in time and say nothing on the error stream."""
+    done = subprocess.run(
+        command, cwd=folder, env=environ, capture_output=True, check=False, timeout=PATIENCE_S
+    )
+    if done.returncode or done.stderr.strip():
+        sys.stdout.write(done.stderr.decode(errors="replace"))
+        raise SystemExit(f"   {' '.join(command)}: status {done.returncode}")
+    return done.stdout
+
+
+def main() -> int:
+    """The checks, in the order of what a user would notice first."""
+    with tempfile.TemporaryDirectory() as folder:
+        environ = bare_environ(folder)
+        said = run([str(BINARY), "--smoke", str(SAMPLES[0])], folder, environ)
+        if b"READY" not in said.split():
+            raise SystemExit(f"   the window did not report READY, but {said[:200]!r}")
+        print("   window painted: READY")
+        for sample in SAMPLES:
+            arguments = ["estimate", str(sample), "--json"]
+            frozen = run([str(BINARY), *arguments], folder, environ)
+            source = run([sys.executable, "-m", "core", *arguments], str(ROOT), dict(os.environ))
+            if frozen != source or not frozen:
+                raise SystemExit(
+                    f"   {sample.name}: the frozen program's JSON differs from the source tree's"
+                )
+        print(f"   estimates of {len(SAMPLES)} samples equal the source tree's")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
