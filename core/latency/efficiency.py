@@ -5,6 +5,7 @@ parent, down to the generic one.  The files say on what each figure was fitted.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any, Literal
@@ -29,6 +30,13 @@ class Fit(Spec):
     t0_us: float = Field(ge=0, le=10_000)
 
 
+class Era(Spec):
+    """Releases before a version start their kernels more slowly."""
+
+    before: str
+    starts: float = Field(ge=1)
+
+
 class Overheads(Spec):
     """What a step costs beyond its kernels, and the terms of the first token."""
 
@@ -43,11 +51,19 @@ class Overheads(Spec):
     ungraphed_layer_us: float = Field(ge=0)  # launches of a layer outside the full CUDA graph
     ungraphed_moe_factor: float = Field(ge=1)
     ungraphed_step_us: float = Field(ge=0)
-    first_token_base_ms: dict[ModelKind, float]
+    alone_ms: dict[ModelKind, float]  # server's part of the first token when no other request collides
+    together_ms: dict[ModelKind, float]  # the same when many users start at the same moments
     waiting_request_ms: dict[ModelKind, float]
     own_prefill: float = Field(ge=1)
-    burst: float = Field(ge=0)  # share of the others' prompts that stand before one's own
+    burst: float = Field(gt=0)  # share of the others' prompts that stand before one's own
     arrival: float = Field(ge=0)
+    eras: tuple[Era, ...]
+
+    def start_factor(self, version: str) -> float:
+        """How much longer the kernels of a release take to start; a version nobody can read is current."""
+        wanted = _version(version)
+        slow = [era.starts for era in self.eras if wanted and wanted < _version(era.before)]
+        return max(slow, default=1.0)
 
 
 class Band(Spec):
@@ -85,7 +101,11 @@ class LinkFit(Spec):
     one_shot: float | None = Field(gt=0, le=1)
     ring_us_per_rank: float = Field(ge=0)
     ring: float = Field(gt=0, le=1)
-    decay: float = Field(ge=0)
+    decay: float = Field(ge=-1, le=1)  # below 0: switches help more devices more
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(digits) for digits in re.findall(r"\d{1,6}", text)[:2])
 
 
 @cache

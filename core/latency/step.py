@@ -93,6 +93,7 @@ def plan_of(
         deployment,
         precision,
         engine.enforce_eager,
+        engine.version,
     )
 
 
@@ -104,11 +105,12 @@ def _plan(
     deployment: Deployment,
     precision: Precision,
     eager: bool,
+    version: str,
 ) -> Plan:
     arch = architecture.it
     operators = operators_of(arch, precision.weights, precision.kv_cache, deployment.tensor_parallel)
     kind = model_kind(operators)
-    parts = [_OnDevice(arch, operators, kind, d.it, deployment, precision, eager) for d in devices]
+    parts = [_OnDevice(arch, operators, kind, d.it, deployment, precision, eager, version) for d in devices]
 
     def stack(name: str) -> FloatArray:
         arrays = [getattr(part, name) for part in parts]
@@ -155,6 +157,7 @@ class _OnDevice:
         deployment: Deployment,
         precision: Precision,
         eager: bool,
+        version: str,
     ) -> None:
         weights = WEIGHT_FORMATS[precision.weights]
         self.profile = profile = profile_for("vllm", device)
@@ -165,6 +168,7 @@ class _OnDevice:
         low, high = profile.band.step[kind]
         slower = np.array([low, 1.0, high])
         over = profile.overheads
+        self.slow_start = over.start_factor(version)
         bandwidth = device.memory_bandwidth_gbps * 1e9
         count = len(operators.rows)
         per_flop, per_byte = np.empty((_Q, count)), np.empty((_Q, count))
@@ -207,7 +211,7 @@ class _OnDevice:
         if row.key == "projections" and row.kernels:
             extra = over.latent_layer_us * operators.latent_layers
             extra += over.recurrent_layer_us * operators.recurrent_layers
-        return 1e-6 * (1.0 if eager else overlap) * (t0_us * row.kernels + extra)
+        return 1e-6 * self.slow_start * (1.0 if eager else overlap) * (t0_us * row.kernels + extra)
 
     def _reduces(
         self, operators: Operators, device: Accelerator, deployment: Deployment, slower: FloatArray
@@ -223,8 +227,8 @@ class _OnDevice:
                 direct[index] = count * operators.all_reduce_bytes * cost.direct
                 start[index] = count * cost.ring_start
                 ring[index] = count * operators.all_reduce_bytes * cost.ring
-                self.fixed[index, 0] += count * cost.start
-            self.reduce_alpha = count * costs[EXPECTED].start
+                self.fixed[index, 0] += self.slow_start * count * cost.start
+            self.reduce_alpha = self.slow_start * count * costs[EXPECTED].start
         self.reduce_direct, self.reduce_start, self.reduce_ring = direct, start, ring
 
 

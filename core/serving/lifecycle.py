@@ -1,13 +1,14 @@
 """The life of a request inside the engine, from its place in the batch to its last token.
 
     TPOT (O-1) = (O-1) t_d(n) + (b-1) f D,   n = b f
-    TTFT = base + 1.17 own + t_d/2 + (b-1)(max(s, 1-f) D + w) + 0.17 r/(1-r) own
+    TTFT = base + 1.17 own + t_d/2 + (b-1)(s D + w) + 0.17 r/(1-r) own,   s >= 1-f
 
 b requests are in the engine and each decodes for a share f of its life, so n decode at a time.  D is
 the time that one prompt adds to the steps it shares, "own" the time of the steps that carry it, r
 the share of time with a prompt in the step.  The form and the constants (in the efficiency profiles)
-were found on served measurements; 1-f keeps the prompts that wait for each other within the rate
-at which prompts can be read at all.
+were found on served measurements; s >= 1-f keeps the prompts that wait for each other within the
+rate at which prompts can be read at all.  Users who start together (a closed loop) collide: the base
+and s are larger than for requests that arrive independently.
 """
 
 from dataclasses import dataclass
@@ -55,14 +56,20 @@ class Life:
     prefill_share: FloatArray  # (n,) of the decoding time that goes to other prompts
 
 
-def live(plan: Plan, lengths: Lengths, inside: FloatArray) -> Life:
-    """Solve for ``inside`` (n,) requests in the engine, at least one each."""
+def live(plan: Plan, lengths: Lengths, inside: FloatArray, together: bool) -> Life:
+    """Solve for ``inside`` (n,) requests in the engine, at least one each.
+
+    ``together``: they start at the same moments, as users of a benchmark do.
+    """
     n = len(inside)
     over = plan.profiles[0].overheads
     steps = max(lengths.output - 1.0, 0.0)
     others = inside - 1.0
-    base = 1e-3 * over.first_token_base_ms[plan.kind]
+    least_burst = over.burst if together else 0.0
+    base = 1e-3 * over.alone_ms[plan.kind] * np.ones(n)
     wait = 1e-3 * over.waiting_request_ms[plan.kind]
+    if together:
+        base += 1e-3 * (over.together_ms[plan.kind] - over.alone_ms[plan.kind]) * others / inside
     # The first n columns are steps that only decode, the others carry a chunk of a prompt.
     decoding, context = np.empty(2 * n), np.full(2 * n, lengths.mean_context)
     prefill, history = np.zeros(2 * n), np.zeros(2 * n)
@@ -82,7 +89,8 @@ def live(plan: Plan, lengths: Lengths, inside: FloatArray) -> Life:
         added, own = carriers * (mixed - step), carriers * mixed
         decode = steps * step + others * share * added
         burst = reading / (1.0 - reading) * over.arrival
-        ahead = others * (np.maximum(over.burst, 1.0 - share) * added + wait)
+        before = np.maximum(least_burst, 1.0 - share)
+        ahead = others * (before * added + np.minimum(before / over.burst, 1.0) * wait)
         life = decode + base + 0.5 * step + (over.own_prefill + burst) * own + ahead
         reading = np.minimum(inside * added / life, _BUSIEST)
         share = 0.5 * (share + decode / life)
@@ -96,7 +104,8 @@ def live(plan: Plan, lengths: Lengths, inside: FloatArray) -> Life:
     low, high = plan.profiles[0].band.first_token
     band = np.array([[low], [1.0], [high]])
     burst = reading / (1.0 - reading) * over.arrival
-    ahead = others * (np.maximum(over.burst, 1.0 - share) * last + wait) + burst * own[EXPECTED]
+    before = np.maximum(least_burst, 1.0 - share)
+    ahead = others * (before * last + np.minimum(before / over.burst, 1.0) * wait) + burst * own[EXPECTED]
     start, reads = base + 0.5 * first, over.own_prefill * own[EXPECTED]
     spread = (decode + own) / (decode + own)[EXPECTED]
     return Life(

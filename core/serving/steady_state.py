@@ -11,12 +11,13 @@ import numpy as np
 
 from core.latency.step import Plan, plan_of
 from core.latency.textbook import TextbookPlan, textbook_plan
+from core.memory.vllm_rules import max_num_batched_tokens, max_num_seqs
 from core.quantities import EXPECTED, FloatArray
 from core.serving.breakdown import engine_phase, textbook_phase
 from core.serving.lifecycle import Lengths, Life, live
 from core.serving.load import LoadCurve, Phase
 from core.serving.textbook_load import textbook_closed, textbook_open
-from core.spec.accelerator import GIB, Accelerator
+from core.spec.accelerator import Accelerator
 from core.spec.engine import Engine
 from core.spec.scenario import Scenario
 
@@ -55,13 +56,10 @@ def prepare(scenario: Scenario) -> Service:
 
 
 def batch_limits(engine: Engine, device: Accelerator) -> tuple[float, float]:
-    """Sequences and tokens of one step; vLLM's defaults depend on the device's memory."""
+    """Sequences and tokens of one step, by the engine's own rules."""
     if engine.name == "textbook":
         return float(engine.max_num_seqs or np.inf), np.inf
-    large = device.memory_gb_nominal * 1e9 >= 70 * GIB and "A100" not in device.name
-    seqs = engine.max_num_seqs or (1024 if large else 256)
-    budget = engine.max_num_batched_tokens or (8192 if large else 2048)
-    return float(seqs), float(budget)
+    return float(max_num_seqs(engine, device)), float(max_num_batched_tokens(engine, device))
 
 
 def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCurve:
@@ -78,7 +76,7 @@ def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCu
     # With fewer users than replicas some replicas idle.
     busy = np.minimum(users, service.replicas)
     inside = np.minimum(here, limit)
-    life = live(service.plan, lengths, inside)
+    life = live(service.plan, lengths, inside, together=True)
     queue = (here / inside - 1.0) * life.total
     rate = busy * inside / life.total
     return _curve(service, users, busy * inside * life.share, life, queue, rate, np.ones_like(users))
@@ -98,12 +96,13 @@ def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> L
     here = rate / service.replicas
     # An arrival finds as many others as there are on average; with them it makes one more.
     found = np.concatenate([[0.0], np.geomspace(min(0.01, limit / 2), limit, _OPEN_POINTS)])
-    grid = live(service.plan, lengths, np.minimum(found + 1.0, limit))
+    grid = live(service.plan, lengths, np.minimum(found + 1.0, limit), together=False)
     carried = np.maximum.accumulate(found / grid.total, axis=1)
     ceiling = carried[:, -1:]
     n = len(rate)
     seen = np.stack([np.interp(here, row, found) for row in carried])
-    life = _own_quantile(live(service.plan, lengths, np.minimum(seen + 1.0, limit).reshape(-1)), n)
+    three = live(service.plan, lengths, np.minimum(seen + 1.0, limit).reshape(-1), together=False)
+    life = _own_quantile(three, n)
     load = here / ceiling
     waits = np.minimum(load, 1 - 1e-9)
     # Waiting for one of many places: Sakasegawa's approximation.
