@@ -34,7 +34,7 @@ from core.spec.workload import Targets, Workload
 from core.words import Phrase, Words, counted
 from gui import theme
 from gui.widgets.cards import CardStrip
-from gui.widgets.ledger import LedgerView
+from gui.widgets.ledger_view import LedgerView
 from gui.widgets.message_strip import MessageStrip
 from gui.widgets.verdict import VerdictView
 
@@ -167,7 +167,7 @@ def centre(estimate: Estimate, words: Words, width: int, size_class: str) -> QWi
     )
     verdict.set_small(small)
     cards.set_small(small)
-    ledger.set_size_class(size_class)
+    ledger.set_density(size_class)
     for part in (verdict, cards, ledger):
         part.show_estimate(estimate)
     y = 0

@@ -16,14 +16,14 @@ _SHARES_FROM = 520  # width from which the shares are shown
 
 
 class LedgerView(QWidget):
-    """Title, caption, bar and account.  ``size_class``: "small", "medium" or "large"."""
+    """Title, caption, bar and account.  ``density``: "small", "medium" or "large"."""
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._words = words
         self._estimate: Estimate | None = None
         self._account: Account | None = None
-        self._size_class = "medium"
+        self._density = "medium"
         self.setObjectName("ledger")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
@@ -54,18 +54,18 @@ class LedgerView(QWidget):
         if self._estimate is not None:
             self.show_estimate(self._estimate)
 
-    def set_size_class(self, size_class: str) -> None:
+    def set_density(self, density: str) -> None:
         """Heights of bar and rows by the window's size class."""
-        self._size_class = size_class
+        self._density = density
         self.updateGeometry()
         self.update()
 
     def _head(self) -> float:
         """Height above the bar: title, caption and the mark's label."""
-        return 44 if self._size_class == "small" else 60
+        return 44 if self._density == "small" else 60
 
     def _bar_height(self) -> float:
-        return {"small": 20, "large": 32}.get(self._size_class, 24)
+        return {"small": 20, "large": 32}.get(self._density, 24)
 
     def _rows_count(self) -> int:
         return len(self._account.rows) if self._account else 8
@@ -75,7 +75,7 @@ class LedgerView(QWidget):
 
     def sizeHint(self) -> QSize:
         """Room for the account at its comfortable row height."""
-        return QSize(384, self._height(_MOST_ROW_LARGE if self._size_class == "large" else _MOST_ROW))
+        return QSize(384, self._height(_MOST_ROW_LARGE if self._density == "large" else _MOST_ROW))
 
     def minimumSizeHint(self) -> QSize:
         """Room for the account at its tightest."""
@@ -86,7 +86,7 @@ class LedgerView(QWidget):
         t = theme()
         painter = QPainter(self)
         painter.fillRect(self.rect(), t.canvas)
-        small = self._size_class == "small"
+        small = self._density == "small"
         title = QRectF(0, 0, self.width(), t.px(20))
         used = paint.text(painter, title, self._words("ledger.title"), t.font("body_semibold"), t.ink)
         account = self._account
@@ -157,7 +157,7 @@ class LedgerView(QWidget):
         paint.text(painter, QRectF(left, box_top, after + 1, height), account.over_text, font, colour)
 
     def _account_rows(self, painter: QPainter, top: float, account: Account, t: Theme) -> None:
-        most = t.px(_MOST_ROW_LARGE if self._size_class == "large" else _MOST_ROW)
+        most = t.px(_MOST_ROW_LARGE if self._density == "large" else _MOST_ROW)
         room = (self.height() - top - 2) / max(len(account.rows), 1)
         row_height = max(t.px(_LEAST_ROW), min(most, int(room)))
         shares = self.width() > _SHARES_FROM * t.scale

@@ -1,0 +1,195 @@
+"""A choice from a short list, painted as an editor with a chevron."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QSizePolicy,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from gui import icons
+from gui.theme import theme
+from gui.widgets import paint
+
+DETAIL_ROLE = Qt.ItemDataRole.UserRole + 1
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One entry: value, label, and a short word at the right."""
+
+    value: object
+    label: str
+    detail: str = ""
+
+
+class RowDelegate(QStyledItemDelegate):
+    """Rows of 28 px with the detail at the right in grey."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        """Row height."""
+        t = theme()
+        label = paint.width(t.font("body"), str(index.data() or ""))
+        detail = paint.width(t.font("caption"), str(index.data(DETAIL_ROLE) or ""))
+        return QSize(round(label + detail) + 48, t.px(28))
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Ground, label, detail."""
+        t = theme()
+        box = QRectF(option.rect)  # type: ignore[attr-defined]
+        marked = bool(option.state & QStyle.StateFlag.State_Selected)  # type: ignore[attr-defined]
+        painter.fillRect(box, t.accent_soft if marked else t.raised)
+        if marked:
+            painter.fillRect(QRectF(box.left(), box.top(), 2, box.height()), t.accent)
+        inner = box.adjusted(10, 0, -10, 0)
+        detail = str(index.data(DETAIL_ROLE) or "")
+        used = paint.text(painter, inner, detail, t.font("caption"), t.ink3, paint.RIGHT) if detail else 0.0
+        inner.setRight(inner.right() - used - (10 if detail else 0))
+        enabled = bool(index.flags() & Qt.ItemFlag.ItemIsEnabled)
+        paint.text(painter, inner, str(index.data() or ""), t.font("body"), t.ink if enabled else t.ink3)
+
+
+def draw_editor(
+    painter: QPainter, box: QRectF, *, focused: bool, hovered: bool, enabled: bool, invalid: bool
+) -> None:
+    """Ground and edge of an editor that paints itself, in every state."""
+    t = theme()
+    ground = t.sunken if not enabled else t.bad_soft if invalid else t.field
+    edge = (
+        t.line
+        if not enabled
+        else t.accent
+        if focused
+        else t.bad
+        if invalid
+        else t.ink2
+        if hovered
+        else t.control
+    )
+    wide = 2.0 if focused and enabled else 1.0
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(edge, wide))
+    painter.setBrush(ground)
+    inset = wide / 2
+    painter.drawRoundedRect(box.adjusted(inset, inset, -inset, -inset), 5 - inset, 5 - inset)
+
+
+class ChoiceEdit(QComboBox):
+    """``chosen`` carries the value a person picked; setting a value from outside emits nothing."""
+
+    chosen = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None, *, show_detail: bool = False) -> None:
+        super().__init__(parent)
+        self._choices: tuple[Choice, ...] = ()
+        self._marked = False
+        self._show_detail = show_detail
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(4)
+        self.setMaxVisibleItems(14)
+        self.setItemDelegate(RowDelegate(self))
+        self.activated.connect(lambda index: self.chosen.emit(self._choices[index].value))
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """What can be chosen."""
+        return self._choices
+
+    @property
+    def value(self) -> object:
+        """The chosen value; None when there is none."""
+        index = self.currentIndex()
+        return self._choices[index].value if 0 <= index < len(self._choices) else None
+
+    def set_choices(self, choices: Sequence[Choice]) -> None:
+        """Offer other entries; the chosen value stays when it is still among them."""
+        new = tuple(choices)
+        if new == self._choices:
+            return
+        kept = self.value
+        self._choices = new
+        self.clear()
+        for row, choice in enumerate(new):
+            self.addItem(choice.label)
+            self.setItemData(row, choice.detail, DETAIL_ROLE)
+        self.set_value(kept)
+
+    def set_value(self, value: object) -> None:
+        """Show a value; one that is not offered shows nothing."""
+        index = next((i for i, c in enumerate(self._choices) if c.value == value), -1)
+        if index != self.currentIndex():
+            self.setCurrentIndex(index)
+
+    def mark(self, reason: str) -> None:
+        """Show the choice as refused; "" takes the mark away."""
+        if self._marked != bool(reason):
+            self._marked = bool(reason)
+            self.update()
+
+    @property
+    def marked(self) -> bool:
+        """Whether the choice is shown as refused."""
+        return self._marked
+
+    def showPopup(self) -> None:
+        """A list as wide as its widest row needs."""
+        wide = max((self.view().sizeHintForColumn(0), self.width()))
+        self.view().setMinimumWidth(min(wide, 420))
+        super().showPopup()
+
+    def sizeHint(self) -> QSize:
+        """28 px high."""
+        return QSize(120, theme().px(28))
+
+    def minimumSizeHint(self) -> QSize:
+        """May be narrow."""
+        return QSize(60, theme().px(28))
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Show the edge of the pointed-at editor."""
+        self.update()
+        super().enterEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Edge, label, detail, chevron."""
+        t = theme()
+        painter = QPainter(self)
+        enabled = self.isEnabled()
+        draw_editor(
+            painter,
+            QRectF(self.rect()),
+            focused=self.hasFocus(),
+            hovered=self.underMouse(),
+            enabled=enabled,
+            invalid=self._marked,
+        )
+        size = t.px(14)
+        at = QPointF(self.width() - size - 7, round((self.height() - size) / 2))
+        icons.draw(painter, "chevron_down", at, t.ink2 if enabled else t.ink3, size)
+        inner = QRectF(8, 0, at.x() - 8 - 4, self.height())
+        index = self.currentIndex()
+        if 0 <= index < len(self._choices):
+            choice = self._choices[index]
+            room = inner.width() - paint.width(t.font("body"), choice.label) - 8
+            if self._show_detail and choice.detail and paint.width(t.font("caption"), choice.detail) <= room:
+                paint.text(painter, inner, choice.detail, t.font("caption"), t.ink3, paint.RIGHT)
+            paint.text(painter, inner, choice.label, t.font("body"), t.ink if enabled else t.ink3)
+        painter.end()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """The wheel changes only the focused editor; elsewhere it scrolls the page."""
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()

@@ -1,0 +1,154 @@
+"""One line of a form: label, editor, and below it the reason when a value is refused."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
+
+from core.errors import Problem
+from core.spec.scenario import Scenario
+from core.words import Words
+from gui.document import Document
+from gui.theme import manager, theme
+
+Changes = Callable[[Scenario, object], Sequence[tuple[str, object]]]
+Show = Callable[[Scenario], None]
+
+
+class Editor(Protocol):
+    """What a row needs of its editor, besides being a widget."""
+
+    marked: bool
+
+    def mark(self, reason: str) -> None:
+        """Show the content as refused."""
+
+
+class FieldRow(QWidget):
+    """Binds one editor to one path of the document.
+
+    ``show`` puts the scenario's value into the editor; ``changes`` turns a chosen value into the
+    fields to set with it, as one undoable edit.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        path: str,
+        words: Words,
+        editor: QWidget,
+        show: Show,
+        changes: Changes | None = None,
+        label: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.path = path
+        self.editor = editor
+        self._document = document
+        self._words = words
+        self._show = show
+        self._changes = changes
+        self._sending = False
+        self._refusal = ""
+        name = words(f"fields.{path}.label")
+        told = words(f"fields.{path}.help")
+        editor.setAccessibleName(name)
+        editor.setAccessibleDescription(told)
+        editor.setToolTip(told)
+        editor.setObjectName(path)
+        self.label = QLabel(name if label is None else label, self)
+        self.label.setToolTip(told)
+        self.label.setBuddy(editor)
+        self.label.setVisible(bool(self.label.text()))
+        self.reason = QLabel(self)
+        self.reason.setWordWrap(True)
+        self.reason.setTextFormat(Qt.TextFormat.PlainText)
+        self.reason.hide()
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(8)
+        self._grid.setVerticalSpacing(3)
+        column = 1 if self.label.text() else 0
+        self._grid.addWidget(self.label, 0, 0)
+        self._grid.addWidget(editor, 0, column, 1, 2 - column)
+        self._grid.addWidget(self.reason, 1, column, 1, 2 - column)
+        self._grid.setColumnStretch(1, 1)
+        document.rejected.connect(self._on_rejected)
+        document.refused_changed.connect(self._on_refused_changed)
+        manager.changed.connect(self._restyle)
+        self._restyle()
+        self.refresh(document.scenario)
+
+    # -- document → editor -----------------------------------------------------------------------
+
+    def refresh(self, scenario: Scenario) -> None:
+        """Show the scenario's value; a refused text stays until it is repaired or taken back."""
+        if not self._marked():
+            self._show(scenario)
+
+    def show_problem(self, text: str) -> None:
+        """Mark the editor and say why; "" takes both away."""
+        self.editor.mark(text)  # type: ignore[attr-defined]
+        self.reason.setText(text)
+        self.reason.setVisible(bool(text))
+        described = text or self._words(f"fields.{self.path}.help")
+        self.editor.setAccessibleDescription(described)
+        self.updateGeometry()
+
+    def _marked(self) -> bool:
+        return bool(self.editor.marked)  # type: ignore[attr-defined]
+
+    def _on_rejected(self, problems: Sequence[Problem]) -> None:
+        mine = [p for p in problems if self.path in p.paths]
+        if self._sending:
+            self._refusal = self._words.problem((mine or list(problems))[0])
+        elif mine and self.path in self._document.refused:
+            self.show_problem(self._words.problem(mine[0]))
+
+    def _on_refused_changed(self) -> None:
+        if self._marked() and not self._sending and self.path not in self._document.refused:
+            self.show_problem("")
+            revert = getattr(self.editor, "revert", None)
+            if revert is not None:
+                revert()
+            self._show(self._document.scenario)
+
+    # -- editor → document -----------------------------------------------------------------------
+
+    def commit(self, value: object) -> None:
+        """Set the field to a value that an editor gives."""
+        changes = self._changes(self._document.scenario, value) if self._changes else [(self.path, value)]
+        self._refusal = ""
+        self._sending = True
+        try:
+            taken = self._document.set_values(list(changes), self.path)
+        finally:
+            self._sending = False
+        self.show_problem("" if taken else self._refusal)
+
+    def refuse(self, problem: Problem) -> None:
+        """The text cannot be read as a value."""
+        self._sending = True
+        try:
+            self._document.refuse(self.path, problem)
+        finally:
+            self._sending = False
+        self.show_problem(self._words.problem(problem))
+
+    # -- look ------------------------------------------------------------------------------------
+
+    def set_label_width(self, width: int) -> None:
+        """Width of the label column."""
+        self.label.setFixedWidth(width)
+
+    def _restyle(self) -> None:
+        t = theme()
+        self.label.setFont(t.font("body"))
+        self.reason.setFont(t.font("caption_medium"))
+        for label, colour in ((self.label, t.ink2), (self.reason, t.bad)):
+            palette = label.palette()
+            palette.setColor(palette.ColorRole.WindowText, colour)
+            label.setPalette(palette)
+        self.label.setFixedHeight(t.px(28))

@@ -1,0 +1,200 @@
+"""A search box over a catalogue: type, see what answers, take one."""
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QCompleter, QLineEdit, QSizePolicy, QWidget
+
+from gui import icons
+from gui.fields.choice_edit import DETAIL_ROLE, Choice, RowDelegate
+from gui.fields.guards import belongs_to_window
+from gui.theme import manager, theme
+from gui.widgets import paint
+
+_VALUE_ROLE = Qt.ItemDataRole.UserRole + 2
+_MOST = 60  # hits listed
+
+Search = Callable[[str], Sequence[Choice]]
+
+
+class SearchEdit(QLineEdit):
+    """Shows the chosen entry; typing searches.  ``chosen`` carries the value of the taken entry.
+
+    ``icon`` stands at the left ("search") or, as a chevron, at the right ("chevron_down").
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, search: Search, *, icon: str = "search", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._search = search
+        self._icon = icon
+        self._label = ""
+        self._detail = ""
+        self._marked = False
+        self._model = QStandardItemModel(self)
+        completer = QCompleter(self._model, self)
+        completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
+        completer.setMaxVisibleItems(12)
+        self._completer = completer
+        completer.popup().setItemDelegate(RowDelegate(completer.popup()))
+        completer.setWidget(self)  # not setCompleter: that would write the row's text while browsing
+        completer.activated[QModelIndex].connect(self._take_index)  # type: ignore[index]
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMaxLength(200)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.textEdited.connect(self._list)
+        manager.changed.connect(self._margins)
+        self._margins()
+
+    def set_entry(self, label: str, detail: str = "") -> None:
+        """Show the chosen entry."""
+        if (label, detail) == (self._label, self._detail):
+            return
+        self._label, self._detail = label, detail
+        if not (self.hasFocus() and self.isModified()):
+            self._write()
+        self._margins()
+
+    def mark(self, reason: str) -> None:
+        """Show the entry as refused; "" takes the mark away."""
+        if self._marked != bool(reason):
+            self._marked = bool(reason)
+            self.setProperty("invalid", self._marked)
+            self.style().unpolish(self)
+            self.style().polish(self)
+
+    @property
+    def marked(self) -> bool:
+        """Whether the entry is shown as refused."""
+        return self._marked
+
+    def hits(self) -> list[object]:
+        """Values of the listed entries."""
+        return [self._model.item(row).data(_VALUE_ROLE) for row in range(self._model.rowCount())]
+
+    def _write(self) -> None:
+        self.setText(self._label)
+        self.setCursorPosition(0)
+        self.setModified(False)
+        self.setToolTip(self._label)
+
+    def _list(self, text: str) -> None:
+        self._model.clear()
+        for choice in list(self._search(text))[:_MOST]:
+            item = QStandardItem(choice.label)
+            item.setData(choice.detail, DETAIL_ROLE)
+            item.setData(choice.value, _VALUE_ROLE)
+            item.setEditable(False)
+            self._model.appendRow(item)
+        popup = self._completer.popup()
+        if not self._model.rowCount():
+            popup.hide()
+            return
+        wide = max(self.width(), min(460, popup.sizeHintForColumn(0) + 16))
+        self._completer.complete(self.rect().adjusted(0, 0, wide - self.width(), 2))
+        popup.setCurrentIndex(self._completer.completionModel().index(0, 0))
+
+    def _take_index(self, index: QModelIndex | QPersistentModelIndex) -> None:
+        value = index.data(_VALUE_ROLE)
+        if value is not None:
+            self._take(value)
+
+    def _take(self, value: object) -> None:
+        self._completer.popup().hide()
+        self.setModified(False)
+        self.chosen.emit(value)
+        self._write()
+        self.selectAll()
+
+    def event(self, event: QEvent) -> bool:
+        """Undo and redo are the window's."""
+        if belongs_to_window(event):
+            event.ignore()
+            return False
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Down opens the list, Enter takes the first hit, Escape takes back what was typed."""
+        key = event.key()
+        popup = self._completer.popup()
+        if key == Qt.Key.Key_Down and not popup.isVisible():
+            self._list(self.text() if self.isModified() else "")
+            return
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            index = popup.currentIndex() if popup.isVisible() else QModelIndex()
+            if index.isValid():
+                self._take_index(index)
+            elif self.isModified() and self._model.rowCount():
+                self._take(self._model.item(0).data(_VALUE_ROLE))
+            return
+        if key == Qt.Key.Key_Escape and self.isModified():
+            popup.hide()
+            self._write()
+            self.selectAll()
+            return
+        super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """The next key replaces the name."""
+        super().focusInEvent(event)
+        if event.reason() != Qt.FocusReason.PopupFocusReason:
+            self.selectAll()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """What was typed and not taken is dropped."""
+        super().focusOutEvent(event)
+        if event.reason() != Qt.FocusReason.PopupFocusReason:
+            self._write()
+
+    def mouseReleaseEvent(self, event: object) -> None:
+        """A click on the resting editor selects all, so that typing searches."""
+        super().mouseReleaseEvent(event)  # type: ignore[arg-type]
+        if not self.hasSelectedText() and not self.isModified():
+            self.selectAll()
+
+    def _margins(self) -> None:
+        t = theme()
+        side = t.px(22)
+        detail = paint.width(t.font("caption"), self._detail) + 8 if self._detail else 0
+        if self._icon == "search":
+            self.setTextMargins(side, 0, round(detail), 0)
+        else:
+            self.setTextMargins(0, 0, side + round(detail if self._roomy(detail + side) else 0), 0)
+        self.update()
+
+    def _roomy(self, taken: float) -> bool:
+        return paint.width(theme().font("body"), self._label) + taken + 16 <= self.width()
+
+    def resizeEvent(self, event: object) -> None:
+        """The detail goes when the name needs its place."""
+        super().resizeEvent(event)  # type: ignore[arg-type]
+        self._margins()
+
+    def sizeHint(self) -> QSize:
+        """28 px high."""
+        return QSize(120, theme().px(28))
+
+    def minimumSizeHint(self) -> QSize:
+        """May be narrow."""
+        return QSize(80, theme().px(28))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Icon and detail over the plain editor."""
+        super().paintEvent(event)
+        t = theme()
+        painter = QPainter(self)
+        size = t.px(14)
+        y = round((self.height() - size) / 2)
+        right = self.width() - 8.0
+        if self._icon == "search":
+            icons.draw(painter, "search", QPointF(9, y), t.ink2, size)
+        else:
+            icons.draw(painter, self._icon, QPointF(self.width() - size - 7, y), t.ink2, size)
+            right -= size + 3
+        taken = paint.width(t.font("caption"), self._detail) + 8 + t.px(22)
+        if self._detail and not self.isModified() and self._roomy(taken):
+            box = QRectF(0, 0, right, self.height())
+            paint.text(painter, box, self._detail, t.font("caption"), t.ink3, paint.RIGHT)
+        painter.end()

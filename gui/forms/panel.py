@@ -1,0 +1,146 @@
+"""The forms: six sections in one scrolling column, bound to the document."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QComboBox, QFrame, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+
+from core.spec.scenario import Scenario
+from core.words import Words
+from gui.document import Document
+from gui.fields.row import FieldRow
+from gui.forms import engine, hardware, model, precision, targets, workload
+from gui.forms.section import FactRow, Section
+from gui.theme import manager, theme
+
+_BUILDERS = (model.build, hardware.build, precision.build, engine.build, workload.build, targets.build)
+# Which sections are worth their room first.
+_OPEN_ORDER = ("hardware", "workload", "engine", "targets", "model", "precision")
+_LABEL_WIDTH = {"small": 88, "medium": 96, "large": 96}
+_HEAD_HEIGHT = {"small": 32, "medium": 36, "large": 36}
+
+
+class _Column(QWidget):
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The side's ground."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), theme().side)
+        painter.end()
+
+
+class FormsPanel(QScrollArea):
+    """Shows the document's scenario and edits it.  Widths are the workspace's to set."""
+
+    def __init__(self, document: Document, words: Words, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._words = words
+        self._density = "medium"
+        self.setObjectName("forms")
+        self.setAccessibleName(words("forms.title"))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.parts = [build(document, words) for build in _BUILDERS]
+        self.sections: dict[str, Section] = {}
+        column = _Column()
+        layout = QVBoxLayout(column)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        for part in self.parts:
+            section = Section(part.key, words(f"forms.sections.{part.key}"), part.rows, part.action)
+            self.sections[part.key] = section
+            layout.addWidget(section)
+        layout.addStretch(1)
+        self.setWidget(column)
+        self.rows = [row for part in self.parts for row in part.rows if isinstance(row, FieldRow)]
+        document.changed.connect(self._on_changed)
+        document.refused_changed.connect(self._open_refused)
+        manager.changed.connect(self._restyle)
+        self._restyle()
+        self.refresh(document.scenario)
+
+    # -- following the document ------------------------------------------------------------------
+
+    def refresh(self, scenario: Scenario) -> None:
+        """Show a scenario; editors that already do are left alone."""
+        for row in self.rows:
+            row.refresh(scenario)
+        for part in self.parts:
+            part.refresh(scenario)
+            self.sections[part.key].set_summary(part.summary(scenario, self._words))
+
+    def _on_changed(self, scenario: Scenario, _revision: int) -> None:
+        self.refresh(scenario)
+
+    def _open_refused(self) -> None:
+        """A refused value is not hidden in a closed section."""
+        for row in self.rows:
+            marked = getattr(row.editor, "marked", False)
+            section = self._section_of(row)
+            if marked and section is not None:
+                section.set_open(True)
+
+    # -- layout ----------------------------------------------------------------------------------
+
+    def set_density(self, name: str) -> None:
+        """Label column and heads for the window's size: "small", "medium" or "large"."""
+        self._density = name
+        self._restyle()
+
+    def set_size_class(self, name: str) -> None:
+        """The same with the panel's own width and the sections open that this size has room for."""
+        self.set_density(name)
+        width, count = {"small": (272, 2), "large": (320, 6)}.get(name, (288, 4))
+        self.setFixedWidth(theme().px(width))
+        self.open_first(count)
+
+    def open_first(self, count: int) -> None:
+        """Open the ``count`` sections that are worth most, close the others."""
+        for index, key in enumerate(_OPEN_ORDER):
+            self.sections[key].set_open(index < count)
+
+    def _restyle(self) -> None:
+        t = theme()
+        for part in self.parts:
+            for row in part.rows:
+                if isinstance(row, FieldRow | FactRow):
+                    row.set_label_width(t.px(_LABEL_WIDTH[self._density]))
+        for section in self.sections.values():
+            section.set_head_height(_HEAD_HEIGHT[self._density])
+        self.update()
+
+    # -- finding fields --------------------------------------------------------------------------
+
+    def row_of(self, path: str) -> FieldRow | None:
+        """The row that edits a path, or the one that holds it ("model.max_context" → the model)."""
+        exact = next((row for row in self.rows if row.path == path), None)
+        if exact is not None:
+            return exact
+        if path == "engine.version":
+            return self.row_of("engine.name")
+        return next((row for row in self.rows if path.startswith(f"{row.path}.")), None)
+
+    def _section_of(self, row: FieldRow) -> Section | None:
+        return next((s for s in self.sections.values() if row in s.rows), None)
+
+    def focus_field(self, path: str) -> None:
+        """Open the section of a field, scroll to it, and put the focus there."""
+        row = self.row_of(path)
+        section = self._section_of(row) if row is not None else None
+        if row is None or section is None:
+            return
+        section.set_open(True)
+        row.show()
+        self.widget().layout().activate()
+        self.ensureWidgetVisible(row)
+        row.editor.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def shown_value(self, path: str) -> str:
+        """What stands in the editor of a field, refused or not; "" when it has none."""
+        row = self.row_of(path)
+        if row is None:
+            return ""
+        if isinstance(row.editor, QLineEdit):
+            return row.editor.text()
+        return row.editor.currentText() if isinstance(row.editor, QComboBox) else ""
