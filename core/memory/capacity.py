@@ -58,15 +58,22 @@ def longest(plan: MemoryPlan, users: int, prefix: int) -> int:
     if prefix == 0 and plan.demand.is_plain:
         return min(LONGEST, plan.demand.tokens_in(plan.pool // max(1, plan.users_on_one(users)), 1))
 
-    def fits(tokens: int) -> bool:
-        return plan.cache_bytes(users, tokens, min(prefix, tokens)) <= plan.pool
+    return _last(lambda tokens: plan.cache_bytes(users, tokens, min(prefix, tokens)) <= plan.pool)
 
+
+def longest_reserved(plan: MemoryPlan) -> int:
+    """The largest max_model_len of which the engine can reserve one request; 0 when there is none."""
+    return _last(lambda tokens: plan.demand.reserved_bytes(tokens, plan.batched_tokens) <= plan.pool)
+
+
+def _last(fits: Callable[[int], bool]) -> int:
+    """The largest number of tokens that fits, by bisection; all shorter lengths fit too."""
     if not fits(1):
         return 0
     low, high = 1, 2
     while high <= LONGEST and fits(high):
         low, high = high, high * 2
-    if low * 2 > LONGEST:
+    if high > LONGEST:
         return LONGEST
     while high - low > 1:
         middle = (low + high) // 2

@@ -3,7 +3,7 @@
 from core.errors import Problem
 from core.memory import textbook, vllm
 from core.memory.build import plan_memory
-from core.memory.capacity import longest
+from core.memory.capacity import longest_reserved
 from core.memory.ledger import Ledger
 from core.memory.plan import MemoryPlan
 from core.model.cache import cache_kinds, kv_bytes_per_token
@@ -37,7 +37,7 @@ def _model_length(scenario: Scenario, plan: MemoryPlan, ledger: Ledger) -> tuple
     length = scenario.engine.max_model_len
     if not ledger.fits or plan.demand.reserved_bytes(length, plan.batched_tokens) <= ledger.kv_pool_bytes:
         return ()
-    values: dict[str, object] = {"length": length, "most": longest(plan, 1, 0)}
+    values: dict[str, object] = {"length": length, "most": longest_reserved(plan)}
     return (Problem("model_length_exceeds_pool", ("engine.max_model_len",), values, "warning"),)
 
 

@@ -25,7 +25,7 @@ from core.memory.vllm_rules import (
     vocabulary_multiple,
 )
 from core.model.parameters import weight_bytes
-from core.spec.architecture import Architecture, DenseMlp, MixtureOfExperts
+from core.spec.architecture import Architecture, Attention, DenseMlp, LatentAttention, MixtureOfExperts
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 
@@ -47,9 +47,11 @@ def plan(scenario: Scenario) -> MemoryPlan:
     arch, tp, rules = scenario.model.architecture, deployment.tensor_parallel, band(engine.version)
     batched = max_num_batched_tokens(engine, device)
     profiled = engine.max_model_len if rules.profile_whole_length else batched
-    graphs = 0 if engine.enforce_eager else graph_bytes(arch, rules.first)
+    graphs = 0 if engine.enforce_eager else graph_bytes(arch, tp, rules.first)
     fixed: dict[LineKey, int] = {
-        "weights": loaded_bytes(arch, scenario.precision.weights, tp, rules.first),
+        "weights": loaded_bytes(
+            arch, scenario.precision.weights, tp, scenario.model.max_context, rules.first
+        ),
         "activations": activation_bytes(
             arch, scenario.precision.weights, tp, max_num_seqs(engine, device), profiled, rules.first
         ),
@@ -77,15 +79,34 @@ def _rules(first: tuple[int, ...]) -> Band:
 
 
 @cache
-def loaded_bytes(arch: Architecture, fmt: str, tensor_parallel: int, first: tuple[int, ...]) -> int:
-    """Bytes after loading: padded vocabulary, and MXFP4 experts padded to the kernel's tile."""
+def loaded_bytes(
+    arch: Architecture, fmt: str, tensor_parallel: int, max_context: int, first: tuple[int, ...]
+) -> int:
+    """Bytes after loading.
+
+    The weights with padded vocabulary, MXFP4 experts padded to the kernel's tile, the table of rotary
+    angles for all positions of the model, and for MLA the two halves of its up projection once more.
+    """
     weights = WEIGHT_FORMATS[fmt]
     total = weight_bytes(arch, weights, tensor_parallel, vocabulary_multiple())
     if fmt in _TILED:
         total += math.ceil(
             _padding_of_experts(arch, weights.bits, tensor_parallel, _rules(first).expert_tile)
         )
-    return total
+    return total + _table_bytes(arch, tensor_parallel, max_context)
+
+
+def _table_bytes(arch: Architecture, tensor_parallel: int, max_context: int) -> int:
+    rotated, absorbed = 0, 0
+    for group in arch.kinds:
+        match group.token_mixer:
+            case Attention() as mixer:
+                rotated = max(rotated, mixer.head_dim)
+            case LatentAttention() as latent:
+                rotated = max(rotated, latent.rope_head_dim)
+                per_head = latent.kv_rank * (latent.nope_head_dim + latent.value_head_dim)
+                absorbed += group.count * math.ceil(latent.heads / tensor_parallel) * per_head
+    return 2 * (max_context * rotated + absorbed)
 
 
 def _padding_of_experts(
@@ -145,11 +166,13 @@ def _expert_workspace(arch: Architecture, tensor_parallel: int) -> float:
 
 
 @cache
-def graph_bytes(arch: Architecture, first: tuple[int, ...]) -> int:
-    """CUDA graphs: a base, a share for each layer, more with experts."""
+def graph_bytes(arch: Architecture, tensor_parallel: int, first: tuple[int, ...]) -> int:
+    """CUDA graphs: linear in layers, hidden width and the share of a device, more with experts."""
     rules = _rules(first)
     moe = any(isinstance(g.channel_mixer, MixtureOfExperts) for g in arch.groups)
-    return round(rules.graph_base + rules.graph_per_layer * arch.layers + (rules.graph_moe if moe else 0.0))
+    size = rules.graph_base + rules.graph_per_layer * arch.layers + rules.graph_per_hidden * arch.hidden
+    size += rules.graph_undivided / tensor_parallel + (rules.graph_moe if moe else 0.0)
+    return max(0, round(size))
 
 
 def linked(scenario: Scenario) -> bool:

@@ -18,6 +18,7 @@ class Band:
     """Rules of a range of versions; bytes unless the name says otherwise."""
 
     first: tuple[int, ...]
+    large_limits: bool  # large devices have higher default limits
     logits_copies: float  # FP32 copies of the sampler's logits at the activation peak
     hidden_copies: float  # 16-bit copies of the hidden states of a full batch beside them
     activation_base: float
@@ -29,6 +30,8 @@ class Band:
     non_torch: dict[str, float]  # by "large" and "small" device, and "link": on top with TP over a link
     graph_base: float
     graph_per_layer: float
+    graph_per_hidden: float  # for each unit of hidden width
+    graph_undivided: float  # with one device; with TP its share
     graph_moe: float
     graphs_inside: bool  # CUDA graphs are taken off the cache; else they lie on top of the budget
 
@@ -50,6 +53,7 @@ def _bands() -> tuple[Band, ...]:
     return tuple(
         Band(
             first=version_tuple(b["from"]),
+            large_limits=b["large_limits"],
             logits_copies=b["logits_copies"],
             hidden_copies=b["hidden_copies"],
             activation_base=b["activation_base_gib"] * GIB,
@@ -61,6 +65,8 @@ def _bands() -> tuple[Band, ...]:
             non_torch={key: value * GIB for key, value in b["non_torch_gib"].items()},
             graph_base=b["graphs"]["base_gib"] * GIB,
             graph_per_layer=b["graphs"]["per_layer_gib"] * GIB,
+            graph_per_hidden=b["graphs"]["per_thousand_hidden_gib"] / 1000 * GIB,
+            graph_undivided=b["graphs"]["undivided_gib"] * GIB,
             graph_moe=b["graphs"]["moe_gib"] * GIB,
             graphs_inside=b["graphs"]["inside"],
         )
@@ -84,16 +90,17 @@ def is_large(device: Accelerator) -> bool:
 
 def max_num_seqs(engine: Engine, device: Accelerator) -> int:
     """Requests that may run at once: as set, else the engine's default for the device."""
-    return engine.max_num_seqs or _default(device, "max_num_seqs")
+    return engine.max_num_seqs or _default(engine, device, "max_num_seqs")
 
 
 def max_num_batched_tokens(engine: Engine, device: Accelerator) -> int:
     """Tokens of one step at most: as set, else the engine's default for the device."""
-    return engine.max_num_batched_tokens or _default(device, "max_num_batched_tokens")
+    return engine.max_num_batched_tokens or _default(engine, device, "max_num_batched_tokens")
 
 
-def _default(device: Accelerator, name: str) -> int:
-    return int(_file()["default_limits"]["large" if is_large(device) else "small"][name])
+def _default(engine: Engine, device: Accelerator, name: str) -> int:
+    large = band(engine.version).large_limits and is_large(device)
+    return int(_file()["default_limits"]["large" if large else "small"][name])
 
 
 def vocabulary_multiple() -> int:
