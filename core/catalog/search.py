@@ -80,7 +80,7 @@ def _match(entry: Searchable, query: str, asked: Sequence[str]) -> int | None:
         return 2
     if all(any(own.startswith(word) for own in entry.words) for word in asked):
         return 3
-    if len(query) >= 2 and any(query in name for name in entry.exact):
+    if len(query) >= 2 and not _SIZE.fullmatch(query) and any(query in name for name in entry.exact):
         return 4
     return None
 

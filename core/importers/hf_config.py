@@ -13,12 +13,11 @@ from core.errors import InvalidScenario, Problem
 from core.importers.hf.assemble import standard
 from core.importers.hf.attention import max_context
 from core.importers.hf.families import ARCHITECTURES, FAMILIES
+from core.importers.hf.quantisation import weight_format
 from core.importers.hf.reader import Reader
 from core.importers.hf.towers import audio_parameters, vision_parameters
 from core.spec.architecture import Architecture
 from core.spec.model import Model
-
-_GROUP_KEYS = {128: "g128", 64: "g64", 32: "g32"}
 
 
 def known_model_types() -> tuple[str, ...]:
@@ -45,10 +44,9 @@ def architecture_from_config(
         vision, audio = vision_parameters_stated, audio_parameters_stated
         vision = vision_parameters(top, arch.hidden) if vision is None else vision
         audio = audio_parameters(top, arch.hidden) if audio is None else audio
-        if not vision and not audio:
-            return arch
+        # Checked as a whole once more: what is read here can be stored in a scenario.
         return Architecture.model_validate(
-            {**dict(arch), "vision_parameters": vision, "audio_parameters": audio}
+            {**arch.model_dump(), "vision_parameters": vision, "audio_parameters": audio}
         )
     except ValidationError as error:
         raise _impossible(error, text.model_type) from None
@@ -92,63 +90,6 @@ def model_from_config(
         )
     except ValidationError as error:
         raise _impossible(error, str(config.get("model_type"))) from None
-
-
-def weight_format(config: Mapping[str, Any]) -> str:
-    """Key of the weight format that the file declares; ``bf16`` without a declaration."""
-    text = config.get("text_config")
-    nested = text if isinstance(text, Mapping) else {}
-    quantisation = config.get("quantization_config") or nested.get("quantization_config")
-    if isinstance(quantisation, Mapping):
-        return _quantised(quantisation)
-    dtype = (
-        config.get("torch_dtype") or config.get("dtype") or nested.get("torch_dtype") or nested.get("dtype")
-    )
-    return {"float32": "fp32", "float16": "fp16"}.get(str(dtype), "bf16")
-
-
-def _quantised(q: Mapping[str, Any]) -> str:
-    method, bits, size = str(q.get("quant_method")), q.get("bits"), q.get("group_size")
-    group = _GROUP_KEYS.get(size, "g128") if isinstance(size, int) else "g128"
-    match method:
-        case "fp8" | "fbgemm_fp8":
-            return "fp8_block" if q.get("weight_block_size") else "fp8"
-        case "mxfp4":
-            return "mxfp4_experts"
-        case "awq":
-            return f"awq_{group}"
-        case "gptq":
-            return "w8a16" if bits == 8 else "gptq_g128"
-        case "bitsandbytes":
-            return (
-                "w8a16"
-                if q.get("load_in_8bit")
-                else "nf4_dq"
-                if q.get("bnb_4bit_use_double_quant")
-                else "nf4"
-            )
-        case "modelopt":
-            return "nvfp4" if "NVFP4" in str(q.get("quant_algo")) else "fp8"
-        case "compressed-tensors":
-            return _compressed(q)
-    return "bf16"
-
-
-def _compressed(q: Mapping[str, Any]) -> str:
-    groups = q.get("config_groups")
-    first = next(iter(groups.values()), None) if isinstance(groups, Mapping) and groups else None
-    weights = first.get("weights") if isinstance(first, Mapping) else None
-    if not isinstance(weights, Mapping):
-        return "bf16"
-    bits, kind, size = weights.get("num_bits"), weights.get("type"), weights.get("group_size")
-    if bits == 8:
-        activations = isinstance(first, Mapping) and first.get("input_activations")
-        return "fp8" if kind == "float" else "w8a8" if activations else "w8a16"
-    if bits == 4:
-        if kind == "float":
-            return "nvfp4" if size == 16 else "mxfp4"
-        return "int4_g32_experts" if size == 32 else "int4_g128"
-    return "bf16"
 
 
 def _readers(config: Mapping[str, Any]) -> tuple[Reader, Reader]:

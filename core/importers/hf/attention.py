@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from core.importers.hf.family import Family
-from core.importers.hf.reader import Reader
+from core.importers.hf.reader import Reader, brief
 from core.spec.architecture import Attention, LatentAttention, SparseIndexer, TokenMixer
 
 MAX_HEADS = 4096
+MAX_CONTEXT = 10**9  # more than this is a way of saying that nothing is said
 Window = tuple[int | None, Literal["sliding", "chunked"]]
 FULL: Window = (None, "sliding")
 _FULL_NAMES = ("full_attention", "attention", "global", "global_attention")
@@ -24,8 +25,9 @@ def max_context(r: Reader) -> int | None:
         "n_positions",
         "seq_length",
     )
-    stated = [value for name in names if (value := r.number(name)) is not None and value >= 1]
-    return min(10**9, int(max(stated))) if stated else None
+    stated = [r.config.get(name, r.defaults.get(name)) for name in names]
+    lengths = [int(n) for n in stated if isinstance(n, int | float) and 1 < n <= MAX_CONTEXT]
+    return max(lengths, default=None)
 
 
 def windows(r: Reader, f: Family, layers: int) -> list[Window]:
@@ -68,7 +70,7 @@ def _typed_window(r: Reader, kind: Any) -> Window:
     if kind == "chunked_attention":
         return (_useful(r, r.integer("attention_chunk_size")), "chunked")
     if kind not in _FULL_NAMES:
-        r.fail("unknown_layer", "layer_types", value=str(kind)[:60])
+        r.fail("unknown_layer", "layer_types", value=brief(kind))
     return FULL
 
 

@@ -1,7 +1,7 @@
 """Channel mixers: dense blocks and mixtures of experts, and which layer has which."""
 
 from core.importers.hf.family import Family
-from core.importers.hf.reader import Reader
+from core.importers.hf.reader import MAX_LAYERS, Reader
 from core.spec.architecture import ChannelMixer, DenseMlp, MixtureOfExperts
 
 MAX_EXPERTS = 65536
@@ -74,7 +74,8 @@ def sparse_layers(r: Reader, layers: int) -> list[bool]:
     if (kinds := r.items("mlp_layer_types", layers)) is not None:
         return [kind == "sparse" for kind in kinds]
     if numbers := r.text("moe_layers_enum"):
-        listed = {int(part) for part in numbers[:100_000].split(",") if part.strip().isdecimal()}
+        parts = (part.strip() for part in numbers.split(",", MAX_LAYERS))
+        listed = {int(part) for part in parts if part.isdecimal() and len(part) <= 6}
         return [i in listed for i in range(layers)]
     name, frequency = r.find("moe_layer_freq", "moe_layer_frequency", "moe_layer_interval")
     if isinstance(frequency, list | tuple):
@@ -84,7 +85,7 @@ def sparse_layers(r: Reader, layers: int) -> list[bool]:
     end = r.find("moe_layer_end_index")[1]
     last = layers - 1 if end in (None, -1) else r.count("moe_layer_end_index")
     step = r.optional("decoder_sparse_step", "interleave_moe_layer_step", low=1)
-    dense = set(r.items("mlp_only_layers") or ())
+    dense = r.items("mlp_only_layers") or ()
     if step is not None:
         return [(i + 1) % step == 0 and i not in dense for i in range(layers)]
     every = max(1, r.count("moe_layer_freq", "moe_layer_frequency", "moe_layer_interval", default=1))

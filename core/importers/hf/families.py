@@ -205,5 +205,3 @@ ARCHITECTURES: dict[str, str] = {
     "Grok1ForCausalLM": "grok-2",
     "Grok1ModelForCausalLM": "grok-1",
 }
-# Wrappers whose text part stands nested and has a type of its own.
-WRAPPERS = frozenset({"mistral3", "kimi_k25"})

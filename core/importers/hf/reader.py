@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from core.errors import InvalidScenario, Problem
 
 MAX_LAYERS = 4096
-MAX_COUNT = 10**12
+MAX_COUNT = 10**9
 _SHOWN = 60  # characters of a foreign value that a message repeats
 
 # One meaning, the names it goes by; the first stated one counts.
@@ -74,11 +74,7 @@ class Reader:
 
     def wrong_type(self, name: str, value: object) -> NoReturn:
         """Refuse a value of the wrong kind."""
-        self.fail(
-            "wrong_type",
-            name,
-            value=repr(value)[:_SHOWN] if isinstance(value, int | float) else _brief(value),
-        )
+        self.fail("wrong_type", name, value=brief(value))
 
     def stated(self, name: str) -> bool:
         """Whether the field is in the file with a value other than null."""
@@ -106,7 +102,7 @@ class Reader:
         if isinstance(value, bool) or not isinstance(value, int):
             self.wrong_type(name, value)
         if not low <= value <= high:
-            self.fail("out_of_range", name, value=_digits(value), low=low, high=high)
+            self.fail("out_of_range", name, value=brief(value), low=low, high=high)
         return int(value)
 
     def optional(self, *names: str, low: int = 0, high: int = MAX_COUNT) -> int | None:
@@ -194,12 +190,13 @@ class Reader:
         return self.integer("layers", high=MAX_LAYERS)
 
 
-def _brief(value: object) -> str:
-    """A foreign value for a message, however large it is."""
-    if isinstance(value, str):
-        return value[:_SHOWN]
+def brief(value: object) -> str:
+    """A foreign value for a message, however large or deep it is."""
+    match value:
+        case str():
+            return value[:_SHOWN]
+        case int() if abs(value) >= 10**20:
+            return f"{'-' if value < 0 else ''}2^{value.bit_length()}"
+        case bool() | int() | float():
+            return str(value)
     return type(value).__name__
-
-
-def _digits(value: int) -> str:
-    return str(value) if abs(value) < 10**20 else f"{'-' if value < 0 else ''}10^{len(hex(value)) * 12 // 10}"

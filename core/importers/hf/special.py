@@ -31,7 +31,7 @@ def shared_cache_attention(r: Reader, f: Family, layers: int) -> list[TokenMixer
 
 def chatglm_attention(r: Reader, f: Family, layers: int) -> list[TokenMixer]:
     """ChatGLM names its KV heads groups, and has them only when the flag says so."""
-    kv = r.integer("multi_query_group_num") if r.flag("multi_query_attention") else heads(r)
+    kv = r.integer("multi_query_group_num", high=MAX_HEADS) if r.flag("multi_query_attention") else heads(r)
     return attention(r, f, layers, lambda mixer, _: mixer.model_copy(update={"kv_heads": kv}))
 
 

@@ -1,0 +1,153 @@
+"""What people type, and what they should get."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.catalog import accelerators, models
+from core.catalog.accelerators import accelerator_problems, load_accelerator, search_accelerators
+from core.catalog.models import all_models, load_model, model_problems, search_models
+from core.errors import NotFound
+from core.model.parameters import stored_parameters
+from core.words import Words
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("qwen 32b", ["Qwen3-32B", "Qwen2.5-32B-Instruct"]),
+        ("dsv3", ["DeepSeek-V3"]),
+        ("llama 70b", ["Llama-3.3-70B-Instruct", "Llama-3.1-70B-Instruct"]),
+        ("llama 8b", ["Llama-3.1-8B-Instruct"]),
+        ("llama-3.1-8b", ["Llama-3.1-8B-Instruct"]),
+        ("LLAMA 3.1 8B", ["Llama-3.1-8B-Instruct"]),
+        ("meta-llama/Llama-3.1-8B-Instruct", ["Llama-3.1-8B-Instruct"]),
+        ("misstral 7b", ["Mistral-7B-Instruct-v0.3"]),
+        ("gpt oss", ["gpt-oss-20b", "gpt-oss-120b"]),
+        ("405b", ["Llama-3.1-405B-Instruct"]),
+        ("r1", ["DeepSeek-R1"]),
+        ("30b a3b", ["Qwen3-30B-A3B"]),
+        ("gemma 27b", ["gemma-3-27b-it", "gemma-2-27b-it"]),
+    ],
+)
+def test_models_are_found(query: str, first: list[str]) -> None:
+    found = [model.name for model in search_models(query, 10)]
+    assert found[: len(first)] == first
+
+
+def test_a_bare_size_finds_models_of_that_size() -> None:
+    found = search_models("8b", 20)
+    assert len(found) >= 15
+    assert all(7.5e9 < model.parameters < 9e9 for model in found)
+    assert "Llama-3.1-8B-Instruct" in {model.name for model in found}
+    assert {m.name for m in search_models("671b")} >= {"DeepSeek-V3", "DeepSeek-R1"}
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("4090", ["RTX 4090", "RTX 4090 Laptop", "RTX 4090 D"]),
+        ("rtx4090", ["RTX 4090"]),
+        ("4090 laptop", ["RTX 4090 Laptop"]),
+        ("h100", ["H100 SXM5 80GB"]),
+        ("NVIDIA H100 80GB HBM3", ["H100 SXM5 80GB"]),
+        ("mi300x", ["Instinct MI300X"]),
+        ("m4 max", ["Apple M4 Max (40-core GPU)"]),
+        ("a100 40gb", ["A100 SXM4 40GB", "A100 PCIe 40GB"]),
+        ("3090 ti", ["RTX 3090 Ti"]),
+        ("b200", ["B200 SXM"]),
+    ],
+)
+def test_accelerators_are_found(query: str, first: list[str]) -> None:
+    assert [device.name for device in search_accelerators(query, 10)][: len(first)] == first
+
+
+def test_an_empty_question_lists_everything() -> None:
+    assert len(search_models("")) == len(all_models())
+    assert len(search_accelerators("  ", 5)) == 5
+
+
+@pytest.mark.parametrize("query", ["xyzzy", "…", "' OR 1=1", "\x00", "a" * 100_000, "((((", "4090 " * 5000])
+def test_odd_questions_have_an_answer(query: str) -> None:
+    assert isinstance(search_models(query, 5), list)
+    assert isinstance(search_accelerators(query, 5), list)
+
+
+def test_every_entry_finds_itself_first_by_name() -> None:
+    for model in all_models():
+        assert search_models(model.id, 1)[0].id == model.id
+    for device in accelerators.all_accelerators():
+        assert search_accelerators(device.name, 1)[0].name == device.name
+        assert load_accelerator(device.name) is device
+
+
+def test_an_unknown_name_suggests_near_ones() -> None:
+    with pytest.raises(NotFound) as caught:
+        load_model("Llama-3.1-9B")
+    sentence = Words("en").problem(caught.value.problems[0])
+    assert "Llama-3.1-9B" in sentence and "meta-llama/" in sentence
+    with pytest.raises(NotFound) as caught:
+        load_accelerator("RTX 4095")
+    assert "RTX 4090" in Words("en").problem(caught.value.problems[0])
+    with pytest.raises(NotFound) as caught:
+        load_accelerator("\x00…")
+    assert Words("en").problem(caught.value.problems[0])
+
+
+def test_a_user_folder_adds_models_and_reports_what_is_broken(tmp_path: Path) -> None:
+    config = {
+        "model_type": "llama",
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "intermediate_size": 128,
+        "vocab_size": 100,
+        "max_position_embeddings": 2048,
+    }
+    (tmp_path / "a.json").write_text(json.dumps([{"name": "My Tiny", "config": config}]), "utf-8")
+    (tmp_path / "b.json").write_text('[{"name": "Cut', "utf-8")
+    (tmp_path / "c.json").write_text('[1, {"config": {}}, {"name": "No configuration"}]', "utf-8")
+    broken = {**config, "num_attention_heads": "four"}
+    (tmp_path / "d.json").write_text(json.dumps({"name": "Wrong", "config": broken}), "utf-8")
+    (tmp_path / "e.json").write_bytes(b"\xff\xfe\x00garbage")
+    (tmp_path / "f.json").write_text("[" * 100_000, "utf-8")
+    arch = load_model("llama 3.1 8b").architecture
+    numbers = {"name": "By numbers", "max_context": 4096, "architecture": json.loads(arch.model_dump_json())}
+    (tmp_path / "g.json").write_text(json.dumps(numbers), "utf-8")
+    folders = (tmp_path, tmp_path / "missing")
+    assert len(all_models(folders)) == len(all_models()) + 2
+    assert stored_parameters(load_model("my tiny", folders).architecture) > 0
+    assert load_model("By numbers", folders).architecture == arch
+    assert [m.name for m in search_models("my tiny", 1, folders)] == ["My Tiny"]
+    told = [Words("en").problem(problem) for problem in model_problems(folders)]
+    assert len(told) == 7
+    assert all(any(f"{letter}.json" in str(p.values) for p in model_problems(folders)) for letter in "bcdef")
+    assert all(not sentence.startswith("problems.") and "{" not in sentence for sentence in told)
+
+
+def test_a_user_folder_adds_accelerators(tmp_path: Path) -> None:
+    device = {
+        "name": "My Card",
+        "memory_gb_nominal": 48,
+        "memory_bandwidth_gbps": 1000,
+        "peak_tflops": {"fp16": 200},
+    }
+    bad = {**device, "name": "Bad Card", "memory_bandwidth_gbps": -1}
+    (tmp_path / "cards.json").write_text(json.dumps([device, bad]), "utf-8")
+    (tmp_path / "cut.json").write_text("{", "utf-8")
+    folders = (tmp_path,)
+    assert load_accelerator("my card", folders).memory_gb_nominal == 48
+    assert {p.code for p in accelerator_problems(folders)} == {"catalog.bad_field", "catalog.file_unreadable"}
+
+
+def test_forgetting_reads_anew(tmp_path: Path) -> None:
+    folders = (tmp_path,)
+    before = len(all_models(folders))
+    entry = {"name": "Later", "max_context": 10, "architecture": {}}
+    arch = load_model("llama 3.1 8b").architecture
+    entry["architecture"] = json.loads(arch.model_dump_json())
+    (tmp_path / "later.json").write_text(json.dumps(entry), "utf-8")
+    models.forget()
+    accelerators.forget()
+    assert len(all_models(folders)) == before + 1
