@@ -7,11 +7,10 @@ if TYPE_CHECKING:
 
 _SHEET = """
 QLineEdit, QPlainTextEdit, QTextEdit {{ background: {field}; color: {ink}; border: 1px solid {control};
-  border-radius: 5px; padding: 0 7px; selection-background-color: {accent}; selection-color: {on_accent}; }}
+  border-radius: 5px; padding: 0 5px; selection-background-color: {accent}; selection-color: {on_accent}; }}
 QLineEdit {{ min-height: {h26}px; max-height: {h26}px; }}
-QPlainTextEdit, QTextEdit {{ padding: 4px 7px; }}
 QLineEdit:hover {{ border-color: {ink2}; }}
-QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus {{ border: 2px solid {accent}; padding: 0 6px; }}
+QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus {{ border: 2px solid {accent}; padding: 0 4px; }}
 QLineEdit:focus {{ min-height: {h24}px; max-height: {h24}px; }}
 QLineEdit:disabled {{ background: {sunken}; color: {ink3}; border-color: {line}; }}
 QLineEdit[invalid="true"] {{ background: {bad_soft}; border-color: {bad}; }}
@@ -28,6 +27,7 @@ QPushButton[kind="small"] {{ min-height: {h22}px; padding: 0 10px; }}
 QPushButton[kind="small"]:focus {{ min-height: {h20}px; padding: 0 9px; }}
 QPushButton[kind="link"] {{ background: transparent; border: none; color: {accent_text}; padding: 0 2px; }}
 QPushButton[kind="link"]:focus {{ border: 2px solid {accent}; padding: 0; }}
+QPushButton::menu-indicator {{ image: none; width: 0; }}
 QToolButton {{ background: transparent; color: {ink2}; border: 2px solid transparent; border-radius: 6px;
   padding: 2px; }}
 QToolButton:hover, QToolButton:pressed, QToolButton:checked {{ background: {hover}; color: {ink}; }}

@@ -64,17 +64,8 @@ def draw_editor(
     """Ground and edge of an editor that paints itself, in every state."""
     t = theme()
     ground = t.sunken if not enabled else t.bad_soft if invalid else t.field
-    edge = (
-        t.line
-        if not enabled
-        else t.accent
-        if focused
-        else t.bad
-        if invalid
-        else t.ink2
-        if hovered
-        else t.control
-    )
+    resting = t.bad if invalid else t.ink2 if hovered else t.control
+    edge = t.line if not enabled else t.accent if focused else resting
     wide = 2.0 if focused and enabled else 1.0
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(edge, wide))

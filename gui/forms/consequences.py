@@ -13,7 +13,8 @@ from core.spec.scenario import Scenario
 
 Changes = list[tuple[str, object]]
 _PLAIN = ("bf16", "fp16", "fp32")
-TEXTBOOK_ONLY = ("int8", "int4")
+# Formats of the textbook rules, and what an engine has in their place.
+TEXTBOOK_ONLY = {"int8": "w8a16", "int4": "int4_g128"}
 
 
 def has_experts(model: Model) -> bool:
@@ -146,9 +147,7 @@ def engine_changes(scenario: Scenario, engine: object) -> Changes:
         narrow = CACHE_FORMATS[cache].bits <= 10 if cache in CACHE_FORMATS else False
         changes.append(("precision.kv_cache", "fp8" if narrow else "bf16"))
     if name == "vllm" and scenario.precision.weights in TEXTBOOK_ONLY:
-        changes.append(
-            ("precision.weights", {"int8": "w8a16", "int4": "int4_g128"}[scenario.precision.weights])
-        )
+        changes.append(("precision.weights", TEXTBOOK_ONLY[scenario.precision.weights]))
     if name == "vllm":
         engined = scenario.model_copy(update={"engine": scenario.engine.model_copy(update={"name": name})})
         deployment = scenario.deployment

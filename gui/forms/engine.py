@@ -17,6 +17,7 @@ from gui.fields.row import FieldRow
 from gui.forms import choices
 from gui.forms.consequences import engine_changes
 from gui.forms.parts import Part
+from gui.theme import manager, theme
 
 _DEFAULTED = ("gpu_memory_utilization", "max_num_seqs", "max_num_batched_tokens", "block_size")
 
@@ -46,6 +47,8 @@ def build(document: Document, words: Words) -> Part:
         for row in more:
             row.setVisible(shown)
 
+    button.setFont(theme().font("caption_medium"))
+    manager.changed.connect(lambda: button.setFont(theme().font("caption_medium")))
     button.toggled.connect(unfold)
     unfold(False)
     rows = [*main, *more]

@@ -23,11 +23,9 @@ _MOST_HITS = 60
 
 def size_text(parameters: float) -> str:
     """A number of parameters as people say it: 32.8 B, 494 M."""
-    if parameters >= 1e12:
-        return f"{three_digits(parameters / 1e12)} T"
-    return (
-        f"{three_digits(parameters / 1e9)} B" if parameters >= 1e9 else f"{three_digits(parameters / 1e6)} M"
-    )
+    steps = ((1e12, "T"), (1e9, "B"))
+    factor, letter = next(((f, x) for f, x in steps if parameters >= f * 0.9995), (1e6, "M"))
+    return f"{three_digits(parameters / factor)} {letter}"
 
 
 def _hits(query: str) -> list[Choice]:

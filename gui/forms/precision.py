@@ -25,4 +25,5 @@ def _summary(scenario: Scenario, words: Words) -> str:
     weights, cache = scenario.precision.weights, scenario.precision.kv_cache
     shown = WEIGHT_FORMATS[weights].label if weights in WEIGHT_FORMATS else weights
     kept = CACHE_FORMATS[cache].label if cache in CACHE_FORMATS else cache
+    shown = shown.replace(", ", " ")
     return f"{shown} · {words('forms.kv', format=kept)}"

@@ -26,6 +26,7 @@ class SectionHead(QWidget):
         self.summary = ""
         self.open = True
         self.height_px = 36
+        self._ring = False
         self.setAccessibleName(title)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -61,7 +62,8 @@ class SectionHead(QWidget):
         self.update()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the ring."""
+        """Show the ring, when the focus came by keyboard."""
+        self._ring = event.reason() in paint.KEYBOARD
         self.update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
@@ -83,7 +85,7 @@ class SectionHead(QWidget):
         if not self.open:
             room = box.adjusted(used + 16, 0, 0, 0)
             paint.text(painter, room, self.summary, t.font("caption"), t.ink3, paint.RIGHT)
-        if self.hasFocus():
+        if self.hasFocus() and self._ring:
             paint.focus_ring(painter, QRectF(4, 2, self.width() - 8, height - 4), t.accent)
         painter.end()
 

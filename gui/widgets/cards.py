@@ -54,6 +54,7 @@ class CardView(QWidget):
         self.rows = _LARGE
         self.selected = False
         self.stale_text = ""
+        self._ring = False
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setObjectName(f"card.{key}")
@@ -81,7 +82,8 @@ class CardView(QWidget):
             super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the ring."""
+        """Show the ring, when the focus came by keyboard."""
+        self._ring = event.reason() in paint.KEYBOARD
         self.update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
@@ -120,7 +122,7 @@ class CardView(QWidget):
         paint.hairline(painter, 0, bottom - 1, self.width(), bottom - 1, t.line)
         if self.selected:
             painter.fillRect(QRectF(inner.left(), bottom - 2, inner.width(), 2), t.accent)
-        if self.hasFocus():
+        if self.hasFocus() and self._ring:
             paint.focus_ring(painter, QRectF(GAP - 8, 4, self.width() - 2 * GAP + 16, bottom - 9), t.accent)
         painter.end()
 

@@ -85,6 +85,13 @@ def frame(painter: QPainter, box: QRectF, colour: QColor, thickness: float = 1.0
     painter.fillRect(QRectF(box.right() - thickness, box.top(), thickness, box.height()), colour)
 
 
+KEYBOARD = (
+    Qt.FocusReason.TabFocusReason,
+    Qt.FocusReason.BacktabFocusReason,
+    Qt.FocusReason.ShortcutFocusReason,
+)
+
+
 def focus_ring(painter: QPainter, box: QRectF, colour: QColor, radius: float = 6.0) -> None:
     """The 2 px ring of the focused part."""
     painter.save()
