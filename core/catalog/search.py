@@ -11,8 +11,11 @@ _SIZE = re.compile(r"(?:\d+x)?[ae]?\d+(?:\.\d+)?[bmt]|\d+gb?")
 _PART = re.compile(r"[a-z]+|\d+(?:\.\d+)*[a-z+]*")
 # Words that distinguish nothing: a name without them is the same name.
 _NOISE = frozenset(
-    ("instruct", "chat", "it", "hf", "base", "pt", "inst", "meta")
-    + ("nvidia", "amd", "intel", "apple", "geforce", "radeon", "instinct", "tesla", "rtx", "gtx", "rx", "gpu")
+    re.findall(
+        r"\w+",
+        "instruct chat it hf base pt inst meta "
+        "nvidia amd intel apple geforce radeon instinct tesla rtx gtx rx gpu",
+    )
 )
 _VERSION = re.compile(r"v?\d(?:\.\d+)?")
 _MAX_QUERY = 200

@@ -4,8 +4,9 @@ Each layer has one token mixer and one channel mixer.  Parameters, FLOPs, bytes 
 derived from these fields (``core.model``); nothing derived is stored here.
 """
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
@@ -152,6 +153,13 @@ class Architecture(Spec):
     @cached_property
     def _hash(self) -> int:
         return hash((self.hidden, self.vocabulary, self.groups, self.stated_parameters))
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """The copy derives everything anew."""
+        copied = super().model_copy(update=update, deep=deep)
+        for derived in ("layers", "kinds", "_hash"):
+            copied.__dict__.pop(derived, None)
+        return copied
 
     def __hash__(self) -> int:
         # Results are cached by architecture, so its hash is taken many times.

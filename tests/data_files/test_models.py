@@ -86,6 +86,15 @@ def test_an_architecture_survives_its_file_form() -> None:
         assert again == arch and hash(again) == hash(arch)
 
 
+def test_a_copy_with_other_layers_has_other_figures() -> None:
+    arch = load_model("llama 3.1 8b").architecture
+    stored_parameters(arch)
+    half = arch.model_copy(update={"groups": (arch.groups[0].model_copy(update={"count": 16}),)})
+    assert (arch.layers, half.layers) == (32, 16)
+    assert kv_bytes_per_token(half, BF16) * 2 == kv_bytes_per_token(arch, BF16)
+    assert stored_parameters(half) < stored_parameters(arch) and half != arch
+
+
 def test_windows_bound_the_cache() -> None:
     # Mistral 7B v0.1: every layer looks back 4096 tokens (config.json of the release).
     mistral = load_model("mistralai/Mistral-7B-v0.1").architecture
