@@ -149,6 +149,7 @@ class MainWindow(QWidget):
         self.estimation.point_ready.connect(self._on_point)
         self.estimation.failed.connect(self._on_failed)
         self.workspace.users_dragged.connect(self._on_dragged)
+        self.workspace.unfold_asked.connect(self._unfold)
         self.status.go_to.connect(self.go_to)
         themes.manager.changed.connect(self._restyle)
         app = QApplication.instance()
@@ -204,6 +205,11 @@ class MainWindow(QWidget):
 
     def _toggle_theme(self) -> None:
         self.set_theme("light" if themes.theme().dark else "dark")
+
+    def _unfold(self, section: str) -> None:
+        self.actions_["fold_forms"].setChecked(False)
+        if section:
+            self.workspace.forms.sections[section].set_open(True)
 
     def go_to(self, path: str) -> None:
         """Open the form section of a field and put the focus there."""
@@ -506,6 +512,7 @@ class MainWindow(QWidget):
         """Ask about unsaved changes without holding anything up."""
         if self.document.is_clean or self._may_close:
             self._keep_geometry()
+            self.document.undo_stack.blockSignals(True)  # its own end is nothing to follow
             if self.recovery is not None:
                 self.recovery.close()
             event.accept()

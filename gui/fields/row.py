@@ -60,7 +60,8 @@ class FieldRow(QWidget):
         self.label = QLabel(name if label is None else label, self)
         self.label.setToolTip(told)
         self.label.setBuddy(editor)
-        self.label.setVisible(bool(self.label.text()))
+        if not self.label.text():
+            self.label.hide()  # a label shown before it has a parent would lose its palette to the style sheet
         self.reason = QLabel(self)
         self.reason.setWordWrap(True)
         self.reason.setTextFormat(Qt.TextFormat.PlainText)

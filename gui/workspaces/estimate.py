@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QScrollArea,
     QSplitter,
     QVBoxLayout,
@@ -24,8 +23,10 @@ from gui.estimation import Estimation
 from gui.forms.panel import FormsPanel
 from gui.messages import MessageArea
 from gui.sizes import COLUMN_GAP, GUTTER, LEAST_PLOT, TABS, Sizes
-from gui.theme import font, manager, theme
+from gui.summary_bar import SummaryBar
+from gui.theme import manager, theme
 from gui.toolbar import TextTab
+from gui.widgets import paint
 from gui.widgets.cards import CardStrip
 from gui.widgets.ledger_view import LedgerView
 from gui.widgets.verdict import VerdictView
@@ -55,10 +56,37 @@ class Ground(QWidget):
         painter.end()
 
 
+class Caption(QWidget):
+    """One line of small print, right-aligned; elided where there is no room."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._text = ""
+
+    def text(self) -> str:
+        """What it says."""
+        return self._text
+
+    def set_text(self, text: str) -> None:
+        """Say something else, or nothing."""
+        if text != self._text:
+            self._text = text
+            self.setAccessibleName(text)
+            self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """The words."""
+        t = theme()
+        painter = QPainter(self)
+        paint.text(painter, QRectF(self.rect()), self._text, t.font("caption"), t.ink3, paint.RIGHT)
+        painter.end()
+
+
 class EstimateWorkspace(QWidget):
     """One scenario: what it is at the left, what follows from it at the right."""
 
     users_dragged = Signal()  # the user has found the handle
+    unfold_asked = Signal(str)  # the section that the user wants to see
 
     def __init__(
         self, document: Document, estimation: Estimation, words: Words, parent: QWidget | None = None
@@ -76,6 +104,7 @@ class EstimateWorkspace(QWidget):
         self.ledger = LedgerView(words)
         self.plots: list[PlotPane] = []
         self._places: list[QWidget] = [self.ledger, *(QWidget() for _ in range(_PLOTS))]
+        self._opened = self._open_sections()
         self._arrange()
         manager.changed.connect(self._restyle)
         self._restyle()
@@ -93,9 +122,20 @@ class EstimateWorkspace(QWidget):
         self._splitter.addWidget(self._centre())
         self._splitter.setStretchFactor(0, 0)
         self._splitter.setStretchFactor(1, 1)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self._splitter)
+        self.summary = SummaryBar(self._summaries, self._words("window.summary"))
+        self.summary.chosen.connect(self.unfold_asked)
+        self.summary.hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.summary)
+        column.addWidget(self._splitter, 1)
+
+    def _summaries(self) -> list[tuple[str, str, str]]:
+        return [
+            (section.key, section.head.title, section.head.summary)
+            for section in self.forms.sections.values()
+        ]
 
     def _centre(self) -> QWidget:
         centre = Ground("canvas")
@@ -126,16 +166,15 @@ class EstimateWorkspace(QWidget):
         self.overview = TextTab(self._words("window.overview"), self._tab_row)
         self.overview.setChecked(True)
         row.addWidget(self.overview)
-        row.addStretch(1)
-        self.hint = QLabel(self._tab_row)
-        row.addWidget(self.hint)
+        self.hint = Caption(self._tab_row)
+        row.addWidget(self.hint, 1)
         return self._tab_row
 
     def set_sizes(self, sizes: Sizes) -> None:
         """Lay out for a size of the window."""
         if sizes == self._sizes:
             return
-        before, self._sizes = self._sizes, sizes
+        self._sizes = sizes
         t = theme()
         small = sizes.name == "small"
         self.verdict.set_small(small)
@@ -143,11 +182,15 @@ class EstimateWorkspace(QWidget):
         self._tab_row.setFixedHeight(t.px(TABS))
         self.ledger.set_density(sizes.name)
         self.forms.set_density(sizes.name)
-        if before is None:
+        if self._open_sections() == self._opened:  # nobody has opened or closed one by hand
             self.forms.open_first(sizes.open_sections)
+            self._opened = self._open_sections()
         if not self._width_chosen:
             self._set_forms_width(t.px(sizes.forms) - 1)
         self._place(sizes)
+
+    def _open_sections(self) -> tuple[str, ...]:
+        return tuple(key for key, section in self.forms.sections.items() if section.is_open)
 
     def _place(self, sizes: Sizes) -> None:
         while self._grid.count():
@@ -178,6 +221,7 @@ class EstimateWorkspace(QWidget):
     def fold_forms(self, folded: bool) -> None:
         """Give the whole width to the results, for meetings."""
         self.forms.setVisible(not folded)
+        self.summary.setVisible(folded)
 
     # -- plots -----------------------------------------------------------------------------------
 
@@ -206,6 +250,7 @@ class EstimateWorkspace(QWidget):
     # -- results ---------------------------------------------------------------------------------
 
     def _show_point(self, estimate: Estimate, _revision: int) -> None:
+        self.summary.update()
         self.verdict.show_estimate(estimate)
         self.cards.show_estimate(estimate)
         self.ledger.show_estimate(estimate)
@@ -217,15 +262,9 @@ class EstimateWorkspace(QWidget):
     def show_hint(self, shown: bool) -> None:
         """The line that tells where to drag, until somebody has."""
         users = self._document.scenario.workload.users
-        self.hint.setText(self._words("window.drag_hint", users=users) if shown else "")
+        self.hint.set_text(self._words("window.drag_hint", users=users) if shown else "")
 
     def _restyle(self) -> None:
-        t = theme()
-        self.hint.setFont(font("caption"))
-        palette = self.hint.palette()
-        palette.setColor(palette.ColorRole.WindowText, t.ink3)
-        self.hint.setPalette(palette)
-        self.hint.setMinimumWidth(round(QFontMetricsF(self.hint.font()).horizontalAdvance(self.hint.text())))
         sizes, self._sizes = self._sizes, None
         if sizes is not None:
             self.set_sizes(sizes)
