@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 import resources
-from core.catalog.entries import from_folders
+from core.catalog.entries import from_folders, in_file
 from core.catalog.search import Searchable, compact, search, suggestions, tokens
 from core.errors import NotFound, Problem
 from core.spec.accelerator import Accelerator
@@ -37,7 +37,7 @@ def _catalogue(folders: Folders) -> _Catalogue:
             found[device.name] = device  # the user's own entry replaces ours
         except ValidationError as error:
             path = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"])
-            problems.append(Problem("catalog.bad_field", (path,), {"name": path, "file": user.place}))
+            problems.append(in_file(Problem("catalog.bad_field", values={"name": path}), user.place))
     searchable = tuple(
         Searchable(
             d.name,
@@ -59,7 +59,7 @@ def all_accelerators(folders: Folders = ()) -> tuple[Accelerator, ...]:
 
 
 def accelerator_problems(folders: Folders = ()) -> tuple[Problem, ...]:
-    """What is wrong with the user's files; ``values["file"]`` names the file."""
+    """What is wrong with the user's files; the path of each problem is the file and its entry."""
     return _catalogue(folders).problems
 
 

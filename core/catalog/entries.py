@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import resources
-from core.errors import Problem
+from core import strict_json
+from core.errors import Problem, UnreadableFile
 
-MAX_FILE_BYTES = 5_000_000
+MAX_FILE_BYTES = 5 * 2**20
 MAX_FILES = 1000
 Entry = dict[str, Any]
 
@@ -45,13 +46,13 @@ def from_folders(folders: tuple[Path, ...], problems: list[Problem]) -> Iterator
 
 def _entries_of(path: Path, problems: list[Problem]) -> Iterator[UserEntry]:
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            limit = MAX_FILE_BYTES // 1_000_000
-            problems.append(Problem("catalog.file_too_large", (), {"file": path.name, "limit": limit}))
-            return
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        problems.append(_unreadable(path, getattr(error, "strerror", None) or type(error).__name__))
+        with path.open("rb") as file:
+            found = strict_json.parse(file.read(MAX_FILE_BYTES + 1), MAX_FILE_BYTES)
+    except OSError as error:
+        problems.append(_unreadable(path, error.strerror or ""))
+        return
+    except UnreadableFile as error:
+        problems.append(in_file(error.problems[0], path.name))
         return
     entries = found if isinstance(found, list) else [found]
     for number, entry in enumerate(entries, 1):
@@ -59,11 +60,16 @@ def _entries_of(path: Path, problems: list[Problem]) -> Iterator[UserEntry]:
         if isinstance(entry, dict):
             yield UserEntry(entry, place)
         else:
-            problems.append(Problem("catalog.not_an_entry", (), {"file": place}))
+            problems.append(in_file(Problem("catalog.not_an_entry"), place))
+
+
+def in_file(problem: Problem, place: str) -> Problem:
+    """The same problem with the file as its place."""
+    return Problem(problem.code, (place,), {**problem.values, "file": place})
 
 
 def _unreadable(path: Path, reason: str) -> Problem:
-    return Problem("catalog.file_unreadable", (), {"file": path.name, "reason": reason})
+    return in_file(Problem("catalog.file_unreadable", values={"reason": reason}), path.name)
 
 
 def texts(value: Any) -> tuple[str, ...]:

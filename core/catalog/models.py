@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from core.catalog.entries import Entry, from_folders, packaged, texts
+from core.catalog.entries import Entry, from_folders, in_file, packaged, texts
 from core.catalog.search import Searchable, compact, search, suggestions, tokens
 from core.errors import InferometerError, InvalidScenario, NotFound, Problem
 from core.importers.hf_config import model_from_config
@@ -145,9 +145,7 @@ def _catalogue(folders: Folders) -> _Catalogue:
             entry = _user_entry(found.entry, found.place)
             entries[entry["id"]] = entry  # the user's own entry replaces ours
         except InferometerError as error:
-            inner = error.problems[0]
-            values = {"file": found.place, **inner.values}
-            problems.append(Problem(inner.code, inner.paths, values))
+            problems.append(in_file(error.problems[0], found.place))
     models = tuple(_light(entry) for entry in entries.values())
     searchable = tuple(Searchable(m.id, m.name, m.aliases, _tags(m), m.released) for m in models)
     exact: dict[str, str] = {}
@@ -165,7 +163,7 @@ def all_models(folders: Folders = ()) -> tuple[CatalogModel, ...]:
 
 
 def model_problems(folders: Folders = ()) -> tuple[Problem, ...]:
-    """What is wrong with the user's files; ``values["file"]`` names the file."""
+    """What is wrong with the user's files; the path of each problem is the file and its entry."""
     return _catalogue(folders).problems
 
 
