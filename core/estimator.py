@@ -7,8 +7,8 @@ import numpy as np
 
 from core.explain.verdict import judge
 from core.memory.build import build_ledger
-from core.memory.capacity import Capacity, capacity
-from core.memory.ledger import Ledger
+from core.memory.capacity import Capacity, capacity, queues, starts
+from core.memory.notes import memory_notes
 from core.quantities import EXPECTED, HIGH, LOW, FloatArray, Range
 from core.results import Estimate, Speed, Verdict
 from core.serving.load import LoadCurve
@@ -32,24 +32,14 @@ def estimate(scenario: Scenario) -> Estimate:
         # The engine lets the rest wait: memory holds what fits.
         ledger = build_ledger(scenario, float(max(1, ceiling.max_users)))
     speed = None
-    if starts(scenario, ledger, ceiling):
+    if starts(scenario):
         service = prepare(scenario)
         curve = load_at_point(scenario, service, ceiling)
         speed = _speed(service, curve)
         if work.load == "requests":
-            ledger = build_ledger(scenario, min(speed.users, float(ceiling.max_users)))
-    notes = tuple(p for p in check(scenario) if p.severity != "error")
+            ledger = build_ledger(scenario, max(1.0, min(speed.users, float(ceiling.max_users))))
+    notes = (*(p for p in check(scenario) if p.severity != "error"), *memory_notes(scenario, ledger))
     return Estimate(scenario, ledger, ceiling, speed, judge(scenario, ledger, ceiling, speed), notes)
-
-
-def queues(scenario: Scenario) -> bool:
-    """Whether requests beyond the cache wait (continuous batching) instead of failing (one static batch)."""
-    return scenario.engine.name != "textbook"
-
-
-def starts(scenario: Scenario, ledger: Ledger, ceiling: Capacity) -> bool:
-    """Whether the service comes up: an engine that queues needs room for one request of its full length."""
-    return ledger.fits and (not queues(scenario) or ceiling.max_users_at_model_length >= 1)
 
 
 def load_at_point(scenario: Scenario, service: Service, ceiling: Capacity) -> LoadCurve:

@@ -1,6 +1,7 @@
 """The verdict: one sentence that a person can act on, and the line that explains it."""
 
-from core.memory.capacity import Capacity, Change, smallest_change_that_fits
+from core.memory.build import plan_memory
+from core.memory.capacity import Capacity, Change, longest_reserved, smallest_change_that_fits
 from core.memory.ledger import Ledger
 from core.results import Speed, Verdict
 from core.spec.change import get_value
@@ -13,16 +14,17 @@ from core.words import Phrase, counted
 def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | None) -> Verdict:
     """The verdict on a scenario.  What cannot run comes first, then what misses a target."""
     if speed is None:
-        return _does_not_fit(scenario, ledger)
+        return _length_exceeds_pool(scenario, ledger) if ledger.fits else _does_not_fit(scenario, ledger)
     missed = missed_targets(scenario, ceiling, speed)
-    detail = Phrase("verdict.detail_speed", _speed_values(speed))
-    users = counted("units.users", round(speed.users))
     if not speed.stable:
         values = {
             "rate": three_digits(scenario.workload.request_rate),
             "ceiling": three_digits(speed.request_throughput.expected),
         }
+        detail = Phrase("verdict.detail_unstable", _speed_values(speed))
         return Verdict("warn", Phrase("verdict.unstable", values), detail, missed)
+    detail = Phrase("verdict.detail_speed", _speed_values(speed))
+    users = counted("units.users", max(1, round(speed.users)))
     if speed.users > ceiling.max_users:
         values = {
             "max": show_count(ceiling.max_users),
@@ -92,6 +94,20 @@ def _limit(speed: Speed) -> Phrase:
         share = f"{speed.prefill_share:.0%}".replace("%", " %")
         return Phrase("verdict.limit.prefill_interference", {"share": share})
     return Phrase(f"verdict.limit.{speed.decode.bottleneck}")
+
+
+def _length_exceeds_pool(scenario: Scenario, ledger: Ledger) -> Verdict:
+    values = {
+        "length": show_tokens(scenario.engine.max_model_len),
+        "pool": show_bytes(ledger.kv_pool_bytes),
+    }
+    detail = {"most": show_tokens(longest_reserved(plan_memory(scenario)))}
+    return Verdict(
+        "bad",
+        Phrase("verdict.length", values),
+        Phrase("verdict.detail_length", detail),
+        ("memory_per_device",),
+    )
 
 
 def _does_not_fit(scenario: Scenario, ledger: Ledger) -> Verdict:

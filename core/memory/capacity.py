@@ -107,7 +107,7 @@ def smallest_changes(scenario: Scenario) -> tuple[tuple[Change, ...], ...]:
     From mild to costly: fewer users, a shorter prompt, an 8-bit cache, 8- or 4-bit weights, more
     devices of the same kind that share the model.  Empty when it fits already.
     """
-    if build_ledger(scenario).fits:
+    if starts(scenario):
         return ()
     found = (kind(scenario) for kind in _KINDS)
     return tuple(changes for changes in found if changes)
@@ -129,7 +129,25 @@ def _fits(scenario: Scenario, changes: tuple[Change, ...]) -> bool:
         return False
     if any(p.severity == "error" for p in check(changed)):
         return False
-    return build_ledger(changed).fits
+    return starts(changed)
+
+
+def queues(scenario: Scenario) -> bool:
+    """Whether requests beyond the cache wait (continuous batching) instead of failing (one static batch)."""
+    return scenario.engine.name != "textbook"
+
+
+def starts(scenario: Scenario) -> bool:
+    """Whether the service comes up.
+
+    An engine that queues needs room for one request of the workload and, where it reserves, one of
+    max_model_len; a static batch needs room for all requests at once.
+    """
+    if not queues(scenario):
+        return build_ledger(scenario).fits
+    plan = plan_memory(scenario)
+    reserved = plan.demand.reserved_bytes(scenario.engine.max_model_len, plan.batched_tokens)
+    return build_ledger(scenario, 1.0).fits and reserved <= plan.pool
 
 
 def _first_that_fits(scenario: Scenario, candidates: Iterator[tuple[Change, ...]]) -> tuple[Change, ...]:
@@ -139,7 +157,7 @@ def _first_that_fits(scenario: Scenario, candidates: Iterator[tuple[Change, ...]
 def _fewer_users(scenario: Scenario) -> tuple[Change, ...]:
     work = scenario.workload
     most = plan_memory(scenario).most_users(work.tokens_per_request, work.shared_prefix_tokens)
-    if work.load != "users" or not 1 <= most < work.users:
+    if work.load != "users" or queues(scenario) or not 1 <= most < work.users:
         return ()
     return _first_that_fits(scenario, iter([(Change("workload.users", most),)]))
 
