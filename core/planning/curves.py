@@ -29,7 +29,7 @@ class WorkloadCurves:
     that fits.
     """
 
-    users: float  # operating point
+    users: float  # operating point; half more than fit when more arrive than are answered
     load: LoadCurve | None
     change: Phrase | None
     frontier: tuple[int, ...]

@@ -26,7 +26,7 @@ __all__ = ["LengthLine", "WorkloadCurves", "other_lengths", "workload_curves"]
 
 _FIXED: tuple[LineKey, ...] = ("weights", "activations", "graphs", "runtime")
 _LINEAR_POINTS = 44
-_WIDE_POINTS = 20
+_WIDE_POINTS = 32
 _MEMORY_POINTS = 33
 
 
@@ -37,8 +37,10 @@ def workload_curves(scenario: Scenario, estimate: Estimate | None = None) -> Wor
     """
     point = estimate or estimate_point(scenario)
     users = point.speed.users if point.speed else float(scenario.workload.users)
+    if not math.isfinite(users):  # more arrive than are answered
+        users = 1.5 * max(1, point.capacity.max_users)
     tokens = scenario.workload.tokens_per_request
-    grid = _memory_grid(users, point.capacity.max_users)
+    grid = _memory_grid(users, point.capacity.max_users, scenario.deployment.replicas)
     ledger = point.ledger
     lengths = np.array([tokens, *other_lengths(scenario)])
     used = memory_over_users(scenario, grid, lengths[:, None])
@@ -82,10 +84,15 @@ def other_lengths(scenario: Scenario) -> tuple[int, ...]:
     return tuple(([shorter] if 128 <= shorter < 0.8 * tokens else []) + above[:1] + above[1:][-1:])
 
 
-def _memory_grid(users: float, ceiling: int) -> FloatArray:
-    """Even steps from 0, far enough for any axis drawn from it."""
+def _memory_grid(users: float, ceiling: int, replicas: int) -> FloatArray:
+    """Even steps from 0, far enough for any axis drawn from it.
+
+    Whole shares of users for every replica, so that the fullest one does not make stairs of a line;
+    the operating point is among them.
+    """
     end = max(8.0, 3.0 * users, 2.0 * min(float(ceiling), 8 * users))
-    return np.linspace(0.0, end, _MEMORY_POINTS)
+    even = np.ceil(np.linspace(0.0, end / replicas, _MEMORY_POINTS)) * replicas
+    return np.unique(np.append(even, users))
 
 
 def _line(grid: FloatArray, used: FloatArray, tokens: int, budget: int) -> LengthLine:
@@ -131,14 +138,16 @@ def _load(
     return load, frontier, limit, by_batch
 
 
-def _limit(service: Service, kv_tokens: float, users: float) -> float:
-    """Requests that the engine works on at once, by Little's law: all but those that wait.
+def _limit(service: Service, kv_tokens: float, crowd: float) -> float:
+    """Users from which requests wait: beyond it the wait grows in a straight line from zero.
 
-    ``users`` must be more than that; inf when none of so many wait.
+    ``crowd`` must be more than that; inf when not even twice as many wait.
     """
-    crowd = closed_loop(service, np.array([users]), kv_tokens)
-    waiting = float(crowd.requests_per_second[EXPECTED, 0] * crowd.queue_seconds[EXPECTED, 0])
-    return users - waiting if waiting > 1e-6 * users else math.inf
+    users = np.array([crowd, 2 * crowd])
+    wait, longer = closed_loop(service, users, kv_tokens).queue_seconds[EXPECTED]
+    if not 0 < wait < longer:
+        return math.inf
+    return float(max(1.0, crowd - wait * crowd / (longer - wait)))
 
 
 def _marked_users(most: int) -> list[float]:

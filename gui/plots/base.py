@@ -17,6 +17,7 @@ from core.units import show_count
 from core.words import Words, counted
 from gui.plots.area import Curve, Look, Panel, PlotArea
 from gui.plots.draw import FLAG_HEIGHT, Draw
+from gui.plots.scales import UNIT
 from gui.theme import manager, theme
 
 _GRIP = 8.0  # pixels beside the operating line that still take it
@@ -34,8 +35,14 @@ class Ghost:
 
 
 def users_of(estimate: Estimate) -> float:
-    """Users at the operating point."""
-    return estimate.speed.users if estimate.speed else float(estimate.scenario.workload.users)
+    """Users at the operating point; half more than fit when more arrive than are answered."""
+    users = estimate.speed.users if estimate.speed else float(estimate.scenario.workload.users)
+    return users if math.isfinite(users) else 1.5 * max(1, estimate.capacity.max_users)
+
+
+def has_point(estimate: Estimate) -> bool:
+    """Whether there is an operating point: none when the queue grows for ever."""
+    return estimate.speed is None or math.isfinite(estimate.speed.users)
 
 
 class PlotPane(QWidget):
@@ -122,7 +129,7 @@ class PlotPane(QWidget):
 
     def on_handle(self, point: QPointF) -> bool:
         """Whether a press there takes the operating point."""
-        if self.estimate is None or self._empty:
+        if self.estimate is None or self._empty or not has_point(self.estimate):
             return False
         return abs(point.x() - self.area.panels[0].px(users_of(self.estimate))) <= _GRIP
 
@@ -287,27 +294,41 @@ class PlotPane(QWidget):
         for value in ticks:
             x = min(max(panel.px(value), rect.left() + 0.5), rect.right() - 0.5)
             draw.line(x, base - 4, x, base, current.axis)
+        if self._empty and panel.y is UNIT:
+            return  # nothing was ever measured on these axes: numbers would mean nothing
         for value in panel.y.ticks:
             draw.text(
                 rect.left() - 7, panel.py(value), panel.y.text(value), current.ink3, align="right", keep=False
             )
-        if panel.title:
-            y = panel.py(panel.y.end) - current.px(11)
-            draw.text(rect.left() + 2, y, panel.title, current.ink2, role="caption_medium")
-        if panel.x_text is not None:
-            middle = base + current.px(10)
-            last = panel.x_unit.format(n=panel.x_text(ticks[-1])) if panel.x_unit else panel.x_text(ticks[-1])
-            taken = draw.text(rect.right(), middle, last, current.ink3, align="right", keep=False)
-            for value in ticks[:-1]:
-                text = panel.x_text(value)
-                if panel.px(value) + draw.width(text) / 2 < taken.left() - 6:
-                    draw.text(panel.px(value), middle, text, current.ink3, align="centre", keep=False)
+        if panel.x_text is None:
+            return
+        middle = base + current.px(10)
+        last = panel.x_unit.format(n=panel.x_text(ticks[-1])) if panel.x_unit else panel.x_text(ticks[-1])
+        taken = draw.text(rect.right(), middle, last, current.ink3, align="right", keep=False)
+        for value in ticks[:-1]:
+            text = panel.x_text(value)
+            if panel.px(value) + draw.width(text) / 2 < taken.left() - 6:
+                draw.text(panel.px(value), middle, text, current.ink3, align="centre", keep=False)
+
+    def panel_title(self, draw: Draw, panel: Panel, lines: tuple[float, ...] = ()) -> None:
+        """The name inside a panel, at top left or behind the first upright line that is in the way.
+
+        ``lines`` are pixel columns of upright lines.
+        """
+        y = panel.py(panel.y.end) - draw.theme.px(11)
+        width = draw.width(panel.title, "caption_medium")
+        starts = [panel.rect.left() + 2, *sorted(x + gap for x in lines for gap in (8, 20))]
+        clear = [x for x in starts if not any(x - 3 <= line <= x + width + 3 for line in lines)]
+        for x in clear:
+            if draw.text_if_free(x, y, panel.title, draw.theme.ink2, panel.rect, role="caption_medium"):
+                return
+        draw.text(starts[0], y, panel.title, draw.theme.ink2, role="caption_medium")
 
     def _empty_lines(self, draw: Draw) -> None:
         rects = [panel.rect for panel in self.area.panels]
         if not rects:
             return
-        middle = QRectF(rects[0].topLeft(), rects[-1].bottomRight()).center()
+        middle = rects[0].center()
         step = draw.theme.px(18)
         y = middle.y() - step * (len(self._empty) - 1) / 2
         for line in self._empty:
@@ -318,16 +339,13 @@ class PlotPane(QWidget):
             y += step
 
     def operating_line(self, draw: Draw, panels: list[Panel], users: float) -> None:
-        """The accent line through the panels, from under the flag down."""
+        """The accent line through the panels, from under its flag down."""
         x = panels[0].px(users)
+        draw.flag(x, panels[0].rect.top(), self.users_text(users), panels[0].rect)
         top = panels[0].rect.top() + FLAG_HEIGHT * draw.theme.scale
         for panel in panels:
             start = top if panel is panels[0] else panel.rect.top()
             draw.line(x, start, x, round(panel.rect.bottom()), draw.theme.accent)
-
-    def operating_flag(self, draw: Draw, panel: Panel, users: float, top: float) -> QRectF:
-        """The flag with the number of users."""
-        return draw.flag(panel.px(users), top, self.users_text(users), panel.rect)
 
     def ring(self, draw: Draw, x: float, y: float) -> None:
         """The handle."""

@@ -1,16 +1,32 @@
-"""Small painting helpers in pixels: text by its middle line, crisp hairlines, rings, flags."""
+"""Small painting helpers in pixels: text by its middle line, crisp hairlines, rings, flags.
 
+What has no finite place is not painted: a number that is missing must never break a paint event.
+"""
+
+import math
 from typing import Literal
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
+from core.quantities import FloatArray
 from gui.theme import Role, Theme
 
 Align = Literal["left", "centre", "right"]
 FLAG_HEIGHT = 16.0
 _RING = 10.0
 _MOST_WIDTHS = 1000
+
+
+def _crosses(rect: QRectF, x: FloatArray, y: FloatArray) -> bool:
+    """Whether a curve passes through a rectangle."""
+    left, right = max(rect.left(), float(x[0])), min(rect.right(), float(x[-1]))
+    if right < left:
+        return False
+    inside = (x > left) & (x < right)
+    rows = np.concatenate([np.interp([left, right], x, y), y[inside]])
+    return bool(rows.min() < rect.bottom() and rows.max() > rect.top())
 
 
 class _Measures:
@@ -53,6 +69,7 @@ class Draw:
         self.painter = painter
         self.theme = current
         self.taken: list[QRectF] = []  # where text and marks stand already
+        self.lines: list[tuple[FloatArray, FloatArray]] = []  # curves that a text should not cross
 
     def width(self, text: str, role: Role = "caption") -> float:
         """Pixels that a text takes."""
@@ -93,10 +110,20 @@ class Draw:
             self.taken.append(rect)
         return rect
 
+    def vacant(self, rect: QRectF) -> bool:
+        """Whether no text or mark stands there yet."""
+        return not any(rect.intersects(other) for other in self.taken)
+
     def free(self, rect: QRectF, gap: float = 3.0) -> bool:
-        """Whether nothing stands there yet."""
+        """Whether nothing stands there yet and no curve runs through."""
         wide = rect.adjusted(-gap, 0, gap, 0)
-        return not any(wide.intersects(other) for other in self.taken)
+        return self.vacant(wide) and not any(_crosses(wide, x, y) for x, y in self.lines)
+
+    def avoid(self, x: FloatArray, y: FloatArray) -> None:
+        """Keep texts off a curve, in pixels; x rises."""
+        good = np.isfinite(x) & np.isfinite(y)
+        if good.sum() > 1:
+            self.lines.append((x[good], y[good]))
 
     def text_if_free(
         self,
@@ -110,6 +137,8 @@ class Draw:
         align: Align = "left",
     ) -> bool:
         """Draw a text unless it would leave ``bounds`` or touch another."""
+        if not (math.isfinite(x) and math.isfinite(y)):
+            return False
         rect = self.rect_of(x, y, text, role, align)
         inside = rect.left() >= bounds.left() - 0.5 and rect.right() <= bounds.right() + 0.5
         inside = inside and rect.top() >= bounds.top() - 2 and rect.bottom() <= bounds.bottom() + 2
@@ -129,6 +158,8 @@ class Draw:
         dash: tuple[float, float] | None = None,
     ) -> None:
         """A straight line; one along an axis stands on whole pixels."""
+        if not (math.isfinite(x0 + y0 + x1 + y1)):
+            return
         if x0 == x1:
             x0 = x1 = round(x0 - width / 2) + width / 2
         if y0 == y1:
@@ -143,11 +174,15 @@ class Draw:
 
     def fill(self, rect: QRectF, colour: QColor) -> None:
         """A filled rectangle on whole pixels."""
+        if not (math.isfinite(rect.x() + rect.y() + rect.width() + rect.height())):
+            return
         self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         self.painter.fillRect(rect, colour)
 
     def ring(self, x: float, y: float, colour: QColor, *, size: float = _RING, edge: float = 2.0) -> None:
         """A circle filled with the canvas."""
+        if not (math.isfinite(x) and math.isfinite(y)):
+            return
         self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         self.painter.setPen(QPen(colour, edge))
         self.painter.setBrush(self.theme.canvas)
@@ -155,17 +190,24 @@ class Draw:
 
     def dot(self, x: float, y: float, colour: QColor, size: float = 5.0) -> None:
         """A filled circle with a canvas edge."""
+        if not (math.isfinite(x) and math.isfinite(y)):
+            return
         self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         self.painter.setPen(QPen(self.theme.canvas, 1.0))
         self.painter.setBrush(colour)
         self.painter.drawEllipse(QPointF(x, y), size / 2 + 0.5, size / 2 + 0.5)
 
+    def flag_size(self, text: str) -> QSizeF:
+        """Size of a flag."""
+        return QSizeF(max(27.0, self.width(text, "caption_semibold") + 12), FLAG_HEIGHT * self.theme.scale)
+
     def flag(self, x: float, top: float, text: str, bounds: QRectF) -> QRectF:
         """The number of the operating point on accent ground, kept within ``bounds`` sideways."""
-        width = max(27.0, self.width(text, "caption_semibold") + 12)
-        left = min(max(x - width / 2, bounds.left()), bounds.right() - width)
-        height = FLAG_HEIGHT * self.theme.scale
-        rect = QRectF(round(left), round(top), width, height)
+        if not (math.isfinite(x) and math.isfinite(top)):
+            return QRectF()
+        size = self.flag_size(text)
+        left = min(max(x - size.width() / 2, bounds.left()), bounds.right() - size.width())
+        rect = QRectF(QPointF(round(left), round(top)), size)
         self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         self.painter.setPen(Qt.PenStyle.NoPen)
         self.painter.setBrush(self.theme.accent)
@@ -184,6 +226,8 @@ class Draw:
 
     def focus(self, x: float, y: float) -> None:
         """The focus ring around an operating point: 2 pixels, 1 pixel outside."""
+        if not (math.isfinite(x) and math.isfinite(y)):
+            return
         self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         self.painter.setPen(QPen(self.theme.accent, 2.0))
         self.painter.setBrush(Qt.BrushStyle.NoBrush)

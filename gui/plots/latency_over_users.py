@@ -12,11 +12,11 @@ from core.results import Estimate
 from core.serving.load import LoadCurve
 from core.units import show_count, show_time, three_digits
 from gui.plots.area import Curve, Look, Panel
-from gui.plots.base import PlotPane, users_of
-from gui.plots.draw import Draw
+from gui.plots.base import PlotPane, has_point, users_of
+from gui.plots.draw import Align, Draw
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
 
-_FAR = 6.0  # a target further above the curves than this is not drawn: it would flatten them
+_FAR = 4.0  # a target further above the curves than this is not drawn: it would flatten them
 
 
 def time_unit(seconds: float) -> tuple[str, float]:
@@ -208,15 +208,21 @@ class LatencyOverUsers(PlotPane):
         """Names of targets, the cache line, values at the operating point."""
         panels = [part.panel for part in self.parts]
         users = users_of(estimate)
-        is_set = curves.change is None  # the curves are those of the scenario itself
+        is_set = curves.change is None and has_point(estimate)  # the curves are those of the scenario itself
         if self.pointer is not None:
             self.crosshair(draw, panels, self.pointer)
         if is_set:
             self.operating_line(draw, panels, users)
-            self.operating_flag(draw, panels[0], users, panels[0].rect.top())
         self._dots(draw, curves)
+        lines = ((panels[0].px(users),) if is_set else ()) + (
+            (panels[0].px(curves.full_at),) if curves.full_at < panels[0].x.end else ()
+        )
         for part in self.parts:
+            self._obstacles(draw, part, curves, estimate)
             panel = part.panel
+            if is_set:
+                x = panel.px(users)
+                draw.taken.append(QRectF(x - 1, panel.rect.top(), 2, panel.rect.height()))
             value = part.value(curves, estimate) * part.factor
             if is_set and math.isfinite(value):
                 x, y = panel.px(users), panel.py(min(value, panel.y_end))
@@ -224,56 +230,75 @@ class LatencyOverUsers(PlotPane):
                 self._value(draw, panel, x, y, three_digits(value))
                 self.ring(draw, x, y)
             self._target_name(draw, part, curves, estimate)
+            self.panel_title(draw, panel, lines)
         self._full_name(draw, curves)
+
+    def _obstacles(self, draw: Draw, part: _Part, curves: WorkloadCurves, estimate: Estimate) -> None:
+        """Lines that no text should stand on: curve, target, where the cache is full."""
+        panel, target = part.panel, part.target(estimate)
+        if curves.load is not None:
+            y = panel.rect.bottom() - panel.rect.height() * (
+                part.values(curves.load)[EXPECTED] * part.factor / panel.y_end
+            )
+            draw.avoid(panel.rect.left() + panel.rect.width() * curves.load.users / panel.x.end, y)
+        if target is not None:
+            draw.taken.append(
+                QRectF(panel.rect.left(), panel.py(target * part.factor) - 1, panel.rect.width(), 2)
+            )
+        if math.isfinite(curves.full_at):
+            draw.taken.append(QRectF(panel.px(curves.full_at) - 1, panel.rect.top(), 2, panel.rect.height()))
 
     def _value(self, draw: Draw, panel: Panel, x: float, y: float, text: str) -> None:
         """The value beside the line, left of it and above the curve where there is room."""
-        bounds = panel.rect
-        for dx, dy, align in ((-9, -15, "right"), (-9, 15, "right"), (9, -15, "left"), (9, 15, "left")):
+        up = draw.theme.px(15)
+        places: tuple[tuple[float, float, Align], ...] = (
+            (-9, -up, "right"),
+            (9, -up, "left"),
+            (-9, up, "right"),
+            (9, up, "left"),
+            (-14, -up, "right"),
+        )
+        for dx, dy, align in places:
             if draw.text_if_free(
-                x + dx,
-                y + draw.theme.px(dy),
-                text,
-                draw.theme.ink,
-                bounds,
-                role="caption_semibold",
-                align=align,  # type: ignore[arg-type]
+                x + dx, y + dy, text, draw.theme.ink, panel.rect, role="caption_semibold", align=align
             ):
                 return
 
     def _target_name(self, draw: Draw, part: _Part, curves: WorkloadCurves, estimate: Estimate) -> None:
+        """Beside the end of its line; with an arrow when the line is far above the picture."""
         target, panel = part.target(estimate), part.panel
-        if target is None or target * part.factor > panel.y_end:
+        if target is None:
             return
         colour = draw.theme.good if part.met(curves, estimate) else draw.theme.warn
         text = f"≤ {short(three_digits(target * part.factor))}"
-        y = panel.py(target * part.factor)
-        clear = y
-        if curves.load is not None:
-            # The label goes to the side of the line that the curve does not use.
-            near = at(panel.x.end * 0.96, curves.load.users, part.values(curves.load)[EXPECTED]) * part.factor
-            clear = panel.py(near) if math.isfinite(near) else y
-        sides = (10, -10) if clear < y - 1 and clear > y - 24 else (-10, 10)
-        for dy in sides:
-            if draw.text_if_free(
-                panel.rect.right() - 3,
-                y + draw.theme.px(dy),
-                text,
-                colour,
-                panel.rect,
-                role="caption_medium",
-                align="right",
-            ):
+        y, right, left = panel.py(target * part.factor), panel.rect.right() - 3, panel.rect.left() + 4
+        if target * part.factor > panel.y_end:
+            limit = show_time(target)
+            text, y = f"≤ {short(limit.number)} {limit.unit} ↑", panel.py(panel.y.end)
+        step = draw.theme.px(10)
+        places: tuple[tuple[float, float, Align], ...] = (
+            (right, -step, "right"),
+            (right, step, "right"),
+            (left, -step, "left"),
+            (left, step, "left"),
+        )
+        for x, dy, align in places:
+            if draw.text_if_free(x, y + dy, text, colour, panel.rect, role="caption_medium", align=align):
                 return
 
     def _full_name(self, draw: Draw, curves: WorkloadCurves) -> None:
+        """Beside the dotted line, where neither curve nor target runs."""
         panel = self.parts[0].panel
         if curves.full_at >= panel.x.end:
             return
         text = self.words(f"plots.latency_over_users.{'batch_full' if curves.full_by_batch else 'full'}")
-        x, y = panel.px(curves.full_at), panel.rect.bottom() - draw.theme.px(12)
-        if not draw.text_if_free(x + 7, y, text, draw.theme.ink3, panel.rect):
-            draw.text_if_free(x - 7, y - draw.theme.px(2), text, draw.theme.ink3, panel.rect, align="right")
+        x, bottom, step = panel.px(curves.full_at), panel.rect.bottom(), draw.theme.px(8)
+        rows = [bottom - draw.theme.px(11) - step * i for i in range(int(panel.rect.height() // step) - 1)]
+        sides: tuple[tuple[float, Align], ...] = ((7, "left"), (-7, "right"))
+        for dx, align in sides:
+            for y in rows:
+                if draw.text_if_free(x + dx, y, text, draw.theme.ink3, panel.rect, align=align):
+                    return
 
     def _dots(self, draw: Draw, curves: WorkloadCurves) -> None:
         if self.pointer is None or curves.load is None:

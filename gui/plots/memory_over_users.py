@@ -5,10 +5,11 @@ from PySide6.QtCore import QRectF
 
 from core.memory.ledger import LineKey
 from core.planning.curves import LengthLine, WorkloadCurves
+from core.quantities import FloatArray
 from core.results import Estimate
 from core.units import GIB, show_count, show_tokens, three_digits
 from gui.plots.area import Curve, Look
-from gui.plots.base import PlotPane, users_of
+from gui.plots.base import PlotPane, has_point, users_of
 from gui.plots.draw import Draw
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
 
@@ -119,20 +120,17 @@ class MemoryOverUsers(PlotPane):
             y = panel.py(seam)
             draw.line(rect.left(), y, rect.right(), y, current.canvas)
         x = panel.px(users)
-        draw.fill(
-            QRectF(
-                x - 1.5,
-                panel.py(self.thin_top),
-                3,
-                panel.py(dict(curves.fixed)["weights"] / GIB) - panel.py(self.thin_top),
-            ),
-            current.canvas,
-        )
+        thin = panel.py(self.thin_top)
+        weights_top = panel.py(dict(curves.fixed).get("weights", 0) / GIB)
+        if has_point(estimate):
+            # A halo keeps the line apart from bands of any colour.
+            draw.fill(QRectF(x - 1.5, thin, 3, weights_top - thin), current.canvas)
         if self.pointer is not None:
             self.crosshair(draw, [panel], self.pointer)
-        self.operating_line(draw, [panel], users)
-        flag = self.operating_flag(draw, panel, users, rect.top())
-        draw.taken.append(QRectF(x - 2, flag.bottom(), 4, rect.bottom() - flag.bottom()))
+        if has_point(estimate):
+            self.operating_line(draw, [panel], users)
+            draw.taken.append(QRectF(x - 2, rect.top(), 4, rect.height()))
+        draw.taken.append(QRectF(rect.left(), thin, rect.width(), weights_top - thin))
         if _starts(curves):
             self._capacity(draw, curves)
         else:
@@ -142,9 +140,10 @@ class MemoryOverUsers(PlotPane):
             value = at(self.pointer, curves.memory_users, curves.memory.bytes) / GIB
             if value <= panel.y_end:
                 draw.dot(panel.px(self.pointer), panel.py(value), current.ledger["kv_cache"])
-        value = at(users, curves.memory_users, curves.memory.bytes)
-        value = min(value, float(curves.budget_bytes)) if fits else value
-        self.ring(draw, x, panel.py(min(value / GIB, panel.y_end)))
+        if has_point(estimate):
+            value = at(users, curves.memory_users, curves.memory.bytes)
+            value = min(value, float(curves.budget_bytes)) if fits else value
+            self.ring(draw, x, panel.py(min(value / GIB, panel.y_end)))
 
     def _capacity(self, draw: Draw, curves: WorkloadCurves) -> None:
         """Markers on the budget line, the own one first, then names where there is room."""
@@ -154,6 +153,10 @@ class MemoryOverUsers(PlotPane):
         row = y - current.px(10)
         ordered: list[tuple[LengthLine, bool]] = [(curves.memory, True)]
         ordered += [(line, False) for line in curves.other_lengths]
+        for line, own in ordered:
+            beyond = own and self.estimate is not None and not self.estimate.ledger.fits
+            draw.avoid(*self._pixels(curves, line, panel.x.end if beyond else line.full_at))
+        draw.taken.append(QRectF(rect.left(), y - 1, rect.width(), 2))
         for line, own in reversed(ordered):
             if line.full_at <= panel.x.end:
                 colour = current.ink if own else current.ink3
@@ -178,6 +181,15 @@ class MemoryOverUsers(PlotPane):
                 draw.text_if_free(panel.px(line.full_at), row, text, current.ink3, rect, align="centre")
             else:
                 self._line_label(draw, line, text)
+
+    def _pixels(self, curves: WorkloadCurves, line: LengthLine, stop: float) -> tuple[FloatArray, FloatArray]:
+        """A line as it is drawn, up to ``stop`` users."""
+        panel = self.panel
+        x, y = _until(curves.memory_users, line.bytes / GIB, min(panel.x.end, stop))
+        return (
+            panel.rect.left() + panel.rect.width() * x / panel.x.end,
+            panel.rect.bottom() - panel.rect.height() * y / panel.y_end,
+        )
 
     def _own_label(self, draw: Draw, line: LengthLine, row: float, y: float) -> None:
         """The scenario's own ceiling, beside the operating line when it would stand on it."""
@@ -211,7 +223,7 @@ class MemoryOverUsers(PlotPane):
         x = panel.x.end * 0.93
         y = panel.py(at(x, self.curves.memory_users, line.bytes) / GIB)
         colour, role = (current.ink, "caption_semibold") if own else (current.ink3, "caption")
-        for dy in (13, -16, 26):
+        for dy in (13, -14, 22, -22, 32, -32, 44):
             if draw.text_if_free(
                 panel.rect.right() - 3,
                 y + current.px(dy),
@@ -308,7 +320,7 @@ def _starts(curves: WorkloadCurves) -> bool:
     return sum(size for _, size in curves.fixed) < curves.budget_bytes
 
 
-def _until(x: np.ndarray, y: np.ndarray, stop: float) -> tuple[np.ndarray, np.ndarray]:
+def _until(x: FloatArray, y: FloatArray, stop: float) -> tuple[FloatArray, FloatArray]:
     """The part of a curve up to ``stop``, with the point at ``stop`` itself."""
     inside = x < stop
     return np.append(x[inside], stop), np.append(y[inside], at(stop, x, y))

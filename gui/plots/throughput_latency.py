@@ -11,12 +11,21 @@ from core.results import Estimate
 from core.serving.load import LoadCurve
 from core.units import show_count, show_time, three_digits
 from gui.plots.area import Curve, Look
-from gui.plots.base import PlotPane, users_of
-from gui.plots.draw import FLAG_HEIGHT, Draw
+from gui.plots.base import PlotPane, has_point, users_of
+from gui.plots.draw import Align, Draw
 from gui.plots.latency_over_users import short, time_unit
 from gui.plots.scales import at, largest, value_axis
 
 _GRIP = 12.0  # pixels around the ring that take it
+# Where a name may stand beside its point, and beside the end of a line: offset and alignment.
+_BESIDE: tuple[tuple[float, float, Align], ...] = (
+    (5, 12, "left"),
+    (7, 0, "left"),
+    (0, 14, "centre"),
+    (-7, -8, "right"),
+    (0, -13, "centre"),
+)
+_AT_END: tuple[tuple[float, float, Align], ...] = ((8, -13, "centre"), (8, 0, "left"), (-4, -13, "right"))
 
 
 class ThroughputLatency(PlotPane):
@@ -68,7 +77,7 @@ class ThroughputLatency(PlotPane):
         if math.isfinite(here):
             near = max(2.0 * here, 1.5 * (target or 0.0) if target and target < 4 * here else 0.0)
             wanted = max(min(wanted, max(near, 4.0 * here)), 1.15 * here)
-        if target is not None and target < 3 * wanted:
+        if target is not None and target < 2 * wanted:
             wanted = max(wanted, 1.45 * target)
         self.unit, self.factor = time_unit(wanted)
         if 1.0 <= wanted < 10.0:
@@ -131,10 +140,8 @@ class ThroughputLatency(PlotPane):
         users = users_of(estimate)
         if ring is not None:
             x, y = ring.x(), ring.y()
+            self._flag(draw, curves, x, y, self.users_text(users))
             draw.taken.append(QRectF(x - 8, y - 8, 16, 16))
-            height = FLAG_HEIGHT * current.scale
-            top = y - 10 - height if y - 10 - height >= panel.rect.top() else y + 10
-            draw.flag(x, top, self.users_text(users), panel.rect)
         self._region_name(draw, estimate)
         self._ghost_names(draw)
         self._points(draw, curves, users if ring is not None else math.nan)
@@ -146,6 +153,30 @@ class ThroughputLatency(PlotPane):
                 draw.dot(px, py, current.curve)
         if ring is not None:
             self.ring(draw, ring.x(), ring.y())
+
+    def _flag(self, draw: Draw, curves: WorkloadCurves, x: float, y: float, text: str) -> None:
+        """Above the ring, or beside it where the frontier is too steep."""
+        panel = self.panel
+        if curves.load is not None:
+            fx, fy = _frontier(curves.load, curves.full_at)
+            draw.avoid(
+                panel.rect.left() + panel.rect.width() * fx * self.factor / panel.x.end,
+                panel.rect.bottom() - panel.rect.height() * fy / panel.y_end,
+            )
+        size = draw.flag_size(text)
+        half, height = size.width() / 2, size.height()
+        above = (x, y - 10 - height)
+        for middle, top in (
+            above,
+            (x - half - 11, y - height / 2),
+            (x + half + 11, y - height / 2),
+            (x, y + 10),
+        ):
+            place = QRectF(QPointF(middle - half, top), size)
+            if panel.rect.contains(place) and draw.free(place, 1.0):
+                draw.flag(middle, top, text, panel.rect)
+                return
+        draw.flag(*above, text, panel.rect)
 
     def _points(self, draw: Draw, curves: WorkloadCurves, users: float) -> None:
         """Marks at round numbers of users; a name only where there is room for it."""
@@ -164,29 +195,44 @@ class ThroughputLatency(PlotPane):
             places.append((panel.px(x), panel.py(y), float(load.users[index])))
         for px, py, _ in places:
             rect = QRectF(px - 4, py - 4, 8, 8)
-            if draw.free(rect, 0):
+            if draw.vacant(rect):
                 draw.ring(px, py, colour, size=6, edge=1.5)
             draw.taken.append(rect)
         for px, py, count in reversed(places):
             text = show_count(count)
-            for dx, dy, align in ((5, 12, "left"), (0, 14, "centre"), (0, -13, "centre")):
+            for dx, dy, align in _BESIDE:
                 if draw.text_if_free(
                     px + dx,
                     py + current.px(dy),
                     text,
                     current.ink2,
                     panel.rect,
-                    align=align,  # type: ignore[arg-type]
+                    align=align,
                 ):
                     break
 
     def _region_name(self, draw: Draw, estimate: Estimate) -> None:
         target, panel = self._target_seconds(estimate), self.panel
-        if target is None or target * self.factor >= panel.x.end:
+        if target is None:
             return
         limit = show_time(target)
-        text = self.words("plots.throughput_latency.slower", value=f"{short(limit.number)} {limit.unit}")
+        value = f"{short(limit.number)} {limit.unit}"
         y = panel.rect.top() + draw.theme.px(11)
+        if target * self.factor >= panel.x.end:
+            draw.text_if_free(
+                panel.rect.right() - 3,
+                y,
+                f"≤ {value} →",
+                draw.theme.good,
+                panel.rect,
+                role="caption_medium",
+                align="right",
+            )
+            return
+        text = self.words("plots.throughput_latency.slower", value=value)
+        draw.taken.append(
+            QRectF(panel.px(target * self.factor) - 1, panel.rect.top(), 2, panel.rect.height())
+        )
         edge = panel.px(target * self.factor)
         width = draw.width(text, "caption_medium")
         x = panel.rect.right() - 3
@@ -204,7 +250,7 @@ class ThroughputLatency(PlotPane):
             if not good.any():
                 continue
             px, py = panel.px(float(x[good][-1]) * self.factor), panel.py(float(y[good][-1]))
-            for dx, dy, align in ((8, -13, "centre"), (8, 0, "left"), (-4, -13, "right")):
+            for dx, dy, align in _AT_END:
                 if draw.text_if_free(
                     px + dx,
                     py + dy,
@@ -212,13 +258,13 @@ class ThroughputLatency(PlotPane):
                     draw.theme.ink2,
                     panel.rect,
                     role="caption_medium",
-                    align=align,  # type: ignore[arg-type]
+                    align=align,
                 ):
                     break
 
     def _ring_at(self, estimate: Estimate) -> QPointF | None:
         """Where the operating point stands, in pixels, kept inside the panel."""
-        if self.curves is None or self.curves.change is not None:
+        if self.curves is None or self.curves.change is not None or not has_point(estimate):
             return None
         panel = self.panel
         seconds, output = self._operating_point(self.curves, estimate)
