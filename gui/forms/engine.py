@@ -47,8 +47,12 @@ def build(document: Document, words: Words) -> Part:
         for row in more:
             row.setVisible(shown)
 
-    button.setFont(theme().font("caption_medium"))
-    manager.changed.connect(lambda: button.setFont(theme().font("caption_medium")))
+    def restyle() -> None:
+        button.setFont(theme().font("caption_medium"))
+
+    restyle()
+    manager.changed.connect(restyle)
+    button.destroyed.connect(lambda: manager.changed.disconnect(restyle))
     button.toggled.connect(unfold)
     unfold(False)
     rows = [*main, *more]

@@ -105,6 +105,7 @@ def _preset_button(document: Document, words: Words) -> QPushButton:
 
     restyle()
     manager.changed.connect(restyle)
+    button.destroyed.connect(lambda: manager.changed.disconnect(restyle))
     return button
 
 
