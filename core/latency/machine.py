@@ -88,7 +88,8 @@ def link_of(device: Accelerator, deployment: Deployment, halves_accumulation: bo
     ):
         return Link(_link_kind(fast.kind), fast.gbps_per_direction * 1e9)
     rate = device.pcie.gbps_per_direction
-    return Link("pcie_staged" if halves_accumulation else "pcie", _FALLBACK_LINK if rate is None else rate * 1e9)
+    kind = "pcie_staged" if halves_accumulation else "pcie"
+    return Link(kind, _FALLBACK_LINK if rate is None else rate * 1e9)
 
 
 def _link_kind(kind: str) -> str:

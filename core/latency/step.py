@@ -1,8 +1,8 @@
 """Time of one engine step: the operators of a model on the roofline of a device, plus what surrounds them.
 
-    t = (g^8 + (stream n)^8)^(1/8),  g = (k^4 + u^4)^(1/4)
-    k = sum over operators + starts of the kernels + all-reduces + step and sequence overhead
-    u = launches of a step outside the full CUDA graph: every step with a prompt in it; all in eager mode
+t = (g^8 + (stream n)^8)^(1/8),  g = (k^4 + u^4)^(1/4)
+k = sum over operators + starts of the kernels + all-reduces + step and sequence overhead
+u = launches of a step outside the full CUDA graph: every step with a prompt in it; all in eager mode
 """
 
 from collections.abc import Sequence
@@ -107,10 +107,11 @@ def _plan(
     eager: bool,
     version: str,
 ) -> Plan:
-    arch = architecture.it
-    operators = operators_of(arch, precision.weights, precision.kv_cache, deployment.tensor_parallel)
+    operators = operators_of(
+        architecture.it, precision.weights, precision.kv_cache, deployment.tensor_parallel
+    )
     kind = model_kind(operators)
-    parts = [_OnDevice(arch, operators, kind, d.it, deployment, precision, eager, version) for d in devices]
+    parts = [_OnDevice(operators, kind, d.it, deployment, precision, eager, version) for d in devices]
 
     def stack(name: str) -> FloatArray:
         arrays = [getattr(part, name) for part in parts]
@@ -150,7 +151,6 @@ class _OnDevice:
 
     def __init__(
         self,
-        arch: Architecture,
         operators: Operators,
         kind: ModelKind,
         device: Accelerator,
@@ -193,7 +193,7 @@ class _OnDevice:
         )
         whens = [row.when for row in operators.rows]
         starts = [
-            sum(s for s, w in zip(self.starts, whens, strict=True) if w == when)
+            float(sum(s for s, w in zip(self.starts, whens, strict=True) if w == when))
             for when in ("always", "decode", "prefill")
         ]
         starts[0] += 1e-6 * over.step_us
@@ -286,7 +286,7 @@ def seconds_of(
         ring = plan.reduce_start[rows] + plan.reduce_ring[rows] * tokens
         total += np.minimum(plan.reduce_direct[rows] * tokens, ring)
     if rows == BOUND or (isinstance(rows, slice) and rows.start == BOUND):
-        return total
+        return np.asarray(total)
     outside = plan.ungraphed[rows] * (1.0 if plan.eager else prefilling)
     total = smooth_max(total, outside, _GRAPH_P)
     return smooth_max(total, plan.stream[rows] * decoding, _STREAM_P)

@@ -1,6 +1,6 @@
 """The plain formulas of a first course: weights over bandwidth, two FLOPs a parameter and token.
 
-    decode step = max(weight bytes / bandwidth, 2 N b / compute)        prefill = 2 N L / compute
+decode step = max(weight bytes / bandwidth, 2 N b / compute)        prefill = 2 N L / compute
 """
 
 from dataclasses import dataclass

@@ -26,9 +26,7 @@ from core.spec.architecture import (
 )
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS, TensorClass, WeightFormat
 
-OperatorKind = Literal[
-    "gemm", "moe", "attention_decode", "latent_decode", "attention_prefill", "elementwise"
-]
+OperatorKind = Literal["gemm", "moe", "attention_decode", "latent_decode", "attention_prefill", "elementwise"]
 When = Literal["always", "decode", "prefill"]
 
 NO_WINDOW = 1e18
@@ -82,7 +80,7 @@ ONE, TOKENS, SEQUENCES, HISTORY, FIRST_WINDOW = 0, 1, 2, 3, 4
 
 
 @cache
-def distinct_experts(experts: int, per_token: int) -> FloatArray:
+def distinct_experts(experts: int, per_token: float) -> FloatArray:
     """Expected number of different experts that T tokens touch, at the tokens of the grid.
 
     Sum over experts of 1 - (1 - k p_i)^T with p_i ~ i^-0.7, k p_i below 1.
@@ -203,8 +201,7 @@ class _Build:
         """Everything that multiplies each token, or each sampled sequence, by a fixed matrix."""
         kinds = self.arch.kinds
         blocks = sum(
-            kind.count
-            * (isinstance(kind.channel_mixer, DenseMlp) or bool(_dense_beside(kind.channel_mixer)))
+            kind.count * (isinstance(kind.channel_mixer, DenseMlp) or bool(_dense_beside(kind.channel_mixer)))
             for kind in kinds
         )
         launches = {
@@ -215,7 +212,7 @@ class _Build:
         names = {"attention": "projections", "shared_experts": "shared_experts", "other": "mlp"}
         found: dict[tuple[str, TensorClass], list[TensorGroup]] = {}
         for group in tensor_groups(self.arch):
-            part = "head" if group.part == "embedding" else group.part
+            part: str = "head" if group.part == "embedding" else group.part
             multiplies = group.tensor_class not in ("norm", "vision") and group.active > 0
             if multiplies and not (part == "experts" and group.tensor_class == "expert"):
                 key = "mlp" if part == "experts" else names.get(part, part)
@@ -223,34 +220,33 @@ class _Build:
         told: set[str] = set()
         for (key, tensor_class), groups in found.items():
             held = self._held(groups)
-            unit = SEQUENCES if key == "head" else TOKENS
+            work = {SEQUENCES if key == "head" else TOKENS: 2 * held}
+            read = {ONE: self._bytes(held, tensor_class)}
             part = "attention" if key == "projections" else key
             kernels = launches.get(part, 0.0) if part not in told else 0.0
             told.add(part)
-            self.rows.append(
-                Operator(
-                    key, "gemm", tensor_class, {unit: 2 * held}, {ONE: self._bytes(held, tensor_class)}, kernels
-                )
-            )
+            self.rows.append(Operator(key, "gemm", tensor_class, work, read, kernels))
         logits = SAMPLER_PASSES * 4.0 * self.arch.vocabulary
         self.rows.append(Operator("sampler", "elementwise", None, {}, {SEQUENCES: logits}))
 
     def _experts(self) -> tuple[FloatArray, ...]:
-        kinds: dict[tuple[int, int], float] = {}
-        layers: dict[tuple[int, int], int] = {}
+        kinds: dict[tuple[int, float], float] = {}  # experts, used -> weights of one expert, all layers
+        layers: dict[tuple[int, float], int] = {}
         for kind in self.arch.kinds:
             mixer = kind.channel_mixer
             if isinstance(mixer, MixtureOfExperts):
-                key = (mixer.experts, min(mixer.experts, mixer.experts_per_token))
+                # Choices that compute nothing take their share of a token's choices.
+                used = mixer.experts_per_token * mixer.experts / (mixer.experts + mixer.zero_experts)
+                key = (mixer.experts, min(float(mixer.experts), used))
                 width = mixer.latent_width or self.arch.hidden
-                one = (3 if mixer.gated else 2) * width * mixer.intermediate
-                kinds[key] = kinds.get(key, 0.0) + kind.count * one
+                one_layer = (3 if mixer.gated else 2) * width * mixer.intermediate
+                kinds[key] = kinds.get(key, 0.0) + kind.count * one_layer
                 layers[key] = layers.get(key, 0) + kind.count
         if not kinds:
             return ()
         # Scaled models ("by numbers") scale their experts with everything else.
         stored = sum(g.parameters for g in tensor_groups(self.arch) if g.tensor_class == "expert")
-        scale = stored / sum(key[0] * one for key, one in kinds.items())
+        scale = stored / sum(experts * one for (experts, _), one in kinds.items())
         first = FIRST_WINDOW + 2 * len(self.windows)
         for index, ((_, per_token), one) in enumerate(kinds.items()):
             held = scale * one / self.tp
@@ -295,8 +291,8 @@ class _Build:
                 stored = mixer.kv_rank + mixer.rope_head_dim
                 # Decoding works in the latent space (absorbed); a prompt is expanded to heads first.
                 absorbed = count * 2.0 * heads * (stored + mixer.kv_rank)
-                expanded = count * 2.0 * heads * (
-                    mixer.nope_head_dim + mixer.rope_head_dim + mixer.value_head_dim
+                expanded = (
+                    count * 2.0 * heads * (mixer.nope_head_dim + mixer.rope_head_dim + mixer.value_head_dim)
                 )
                 again = count * 2.0 * heads * mixer.kv_rank * (mixer.nope_head_dim + mixer.value_head_dim)
                 read = count * stored * self.cache_bytes

@@ -45,9 +45,9 @@ def engine_phase(plan: Plan, decoding: float, context: float, prefill: float, hi
         merged["all_reduce"] = [0, 0, wire, 0, 0, ops.all_reduces * ops.all_reduce_bytes * tokens]
     # What is left of the step: its overhead, and what the processor adds when it is the slower side.
     merged["overhead"] = [0, 0, 0, max(0.0, total - sum(sum(s[:4]) for s in merged.values())), 0, 0]
-    shares = {bound: sum(s[i] for s in merged.values()) / total for i, bound in enumerate(BOUNDS)}
+    shares = {bound: float(sum(s[i] for s in merged.values()) / total) for i, bound in enumerate(BOUNDS)}
     operators = tuple(
-        OperatorTime(key, sum(s[:4]), s[4], s[5], BOUNDS[int(np.argmax(s[:4]))])
+        OperatorTime(key, float(sum(s[:4])), float(s[4]), float(s[5]), BOUNDS[int(np.argmax(s[:4]))])
         for key, s in merged.items()
         if sum(s[:4]) > 0
     )

@@ -6,6 +6,8 @@ from core.latency.textbook import TextbookPlan
 from core.quantities import FloatArray
 from core.serving.load import LoadCurve
 
+_MANY = 1e12  # sequences, where nothing limits them
+
 
 def textbook_times(plan: TextbookPlan, running: FloatArray, prompt: float) -> tuple[FloatArray, float]:
     """Seconds of a decode step with ``running`` sequences of one replica, and of reading a prompt."""
@@ -26,25 +28,21 @@ def textbook_closed(
     step, read = textbook_times(plan, inside, prompt)
     life = read + step * max(output - 1, 0)
     queue = (users / replicas - inside) / inside * life
-    return _curve(users, inside * replicas, queue, read, step, inside * replicas / step, output, np.ones_like(users))
+    return _curve(
+        users, inside * replicas, queue, read, step, inside * replicas / step, output, np.ones_like(users)
+    )
 
 
 def textbook_open(
     plan: TextbookPlan, rate: FloatArray, replicas: int, limit: float, prompt: float, output: float
 ) -> LoadCurve:
     """``rate`` (n,) requests per second over all replicas."""
-    here = rate / replicas
-    # Running sequences follow from Little's law; the step grows with them only where compute limits it.
-    slow = plan.read_bytes / plan.bandwidth
-    per_sequence = 2 * plan.parameters / plan.peak
-    answers = here * output
-    room = 1 - answers * per_sequence
-    alone = answers * slow
-    running = np.where(alone * per_sequence <= slow, alone, np.where(room > 0, np.inf, np.inf))
-    most, _ = textbook_times(plan, np.array([min(limit, 1e12)]), prompt)
-    ceiling = min(limit, 1e12) / float(most[0])
+    answers = rate / replicas * output
+    most = min(limit, _MANY)
+    ceiling = most / float(textbook_times(plan, np.array([most]), prompt)[0][0])
     stable = answers < ceiling
-    running = np.where(stable, np.minimum(running, limit), limit)
+    # Little's law; where the load is stable the weights, not the arithmetic, set the step.
+    running = np.where(stable, np.minimum(answers * plan.read_bytes / plan.bandwidth, limit), limit)
     step, read = textbook_times(plan, running, prompt)
     queue = np.where(stable, 0.0, np.inf)
     tokens = np.minimum(answers, ceiling) * replicas
