@@ -16,7 +16,8 @@ from core.results import Estimate
 from core.units import show_count
 from core.words import Words, counted
 from gui.plots.area import Curve, Look, Panel, PlotArea
-from gui.plots.draw import FLAG_HEIGHT, Draw
+from gui.plots.axes import axes, empty_lines
+from gui.plots.draw import FLAG_HEIGHT, Draw, text_width
 from gui.plots.scales import UNIT
 from gui.theme import manager, theme
 
@@ -227,9 +228,8 @@ class PlotPane(QWidget):
         """Places, ranges and data of everything; cheap enough to do on every change."""
         current = theme()
         widest = 0.0
-        probe = Draw(None, current)  # type: ignore[arg-type]
         for panel in self.area.panels:
-            widest = max([widest, *(probe.width(panel.y.text(v)) for v in panel.y.ticks)])
+            widest = max([widest, *(text_width(panel.y.text(v)) for v in panel.y.ticks)])
         self._gutter = float(math.ceil(max(current.px(28), widest + 8)))
         below = current.px(17)
         size = self.area.size()
@@ -279,64 +279,13 @@ class PlotPane(QWidget):
 
     def _over(self, draw: Draw) -> None:
         """Everything in pixels: axes, the plot's own marks, the operating point."""
+        nothing = bool(self._empty) or self.curves is None
         for panel in self.area.panels:
-            self._axes(draw, panel)
-        if self._empty or self.curves is None or self.estimate is None:
-            self._empty_lines(draw)
+            axes(draw, panel, numbers=not (nothing and panel.y is UNIT))
+        if nothing or self.curves is None or self.estimate is None:
+            empty_lines(draw, self.area.panels, self._empty)
             return
         self.decorate(draw, self.curves, self.estimate)
-
-    def _axes(self, draw: Draw, panel: Panel) -> None:
-        current, rect = draw.theme, panel.rect
-        base = round(rect.bottom()) + 0.5
-        ticks = panel.x.ticks
-        draw.line(rect.left(), base, rect.right(), base, current.axis)
-        for value in ticks:
-            x = min(max(panel.px(value), rect.left() + 0.5), rect.right() - 0.5)
-            draw.line(x, base - 4, x, base, current.axis)
-        if self._empty and panel.y is UNIT:
-            return  # nothing was ever measured on these axes: numbers would mean nothing
-        for value in panel.y.ticks:
-            draw.text(
-                rect.left() - 7, panel.py(value), panel.y.text(value), current.ink3, align="right", keep=False
-            )
-        if panel.x_text is None:
-            return
-        middle = base + current.px(10)
-        last = panel.x_unit.format(n=panel.x_text(ticks[-1])) if panel.x_unit else panel.x_text(ticks[-1])
-        taken = draw.text(rect.right(), middle, last, current.ink3, align="right", keep=False)
-        for value in ticks[:-1]:
-            text = panel.x_text(value)
-            if panel.px(value) + draw.width(text) / 2 < taken.left() - 6:
-                draw.text(panel.px(value), middle, text, current.ink3, align="centre", keep=False)
-
-    def panel_title(self, draw: Draw, panel: Panel, lines: tuple[float, ...] = ()) -> None:
-        """The name inside a panel, at top left or behind the first upright line that is in the way.
-
-        ``lines`` are pixel columns of upright lines.
-        """
-        y = panel.py(panel.y.end) - draw.theme.px(11)
-        width = draw.width(panel.title, "caption_medium")
-        starts = [panel.rect.left() + 2, *sorted(x + gap for x in lines for gap in (8, 20))]
-        clear = [x for x in starts if not any(x - 3 <= line <= x + width + 3 for line in lines)]
-        for x in clear:
-            if draw.text_if_free(x, y, panel.title, draw.theme.ink2, panel.rect, role="caption_medium"):
-                return
-        draw.text(starts[0], y, panel.title, draw.theme.ink2, role="caption_medium")
-
-    def _empty_lines(self, draw: Draw) -> None:
-        rects = [panel.rect for panel in self.area.panels]
-        if not rects:
-            return
-        middle = rects[0].center()
-        step = draw.theme.px(18)
-        y = middle.y() - step * (len(self._empty) - 1) / 2
-        for line in self._empty:
-            text = draw.elided(line, self.area.width() - self._gutter - 8)
-            width = draw.width(text, "caption_medium") / 2 + 6
-            draw.fill(QRectF(middle.x() - width, y - step / 2, 2 * width, step), draw.theme.canvas)
-            draw.text(middle.x(), y, text, draw.theme.ink2, role="caption_medium", align="centre")
-            y += step
 
     def operating_line(self, draw: Draw, panels: list[Panel], users: float) -> None:
         """The accent line through the panels, from under its flag down."""

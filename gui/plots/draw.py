@@ -4,6 +4,7 @@ What has no finite place is not painted: a number that is missing must never bre
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from core.quantities import FloatArray
-from gui.theme import Role, Theme
+from gui.theme import Role, Theme, theme
 
 Align = Literal["left", "centre", "right"]
 FLAG_HEIGHT = 16.0
@@ -19,14 +20,20 @@ _RING = 10.0
 _MOST_WIDTHS = 1000
 
 
-def _crosses(rect: QRectF, x: FloatArray, y: FloatArray) -> bool:
-    """Whether a curve passes through a rectangle."""
-    left, right = max(rect.left(), float(x[0])), min(rect.right(), float(x[-1]))
+def _crosses(rect: QRectF, x: list[float], y: list[float]) -> bool:
+    """Whether a curve passes through a rectangle.  Plain lists: a few points are faster without numpy."""
+    left, right = max(rect.left(), x[0]), min(rect.right(), x[-1])
     if right < left:
         return False
-    inside = (x > left) & (x < right)
-    rows = np.concatenate([np.interp([left, right], x, y), y[inside]])
-    return bool(rows.min() < rect.bottom() and rows.max() > rect.top())
+    first, last = bisect_right(x, left), bisect_left(x, right)
+    rows = [_between(left, x, y), _between(right, x, y), *y[first:last]]
+    return min(rows) < rect.bottom() and max(rows) > rect.top()
+
+
+def _between(value: float, x: list[float], y: list[float]) -> float:
+    i = min(max(bisect_right(x, value), 1), len(x) - 1)
+    step = x[i] - x[i - 1]
+    return y[i] if step <= 0 else y[i - 1] + (y[i] - y[i - 1]) * (value - x[i - 1]) / step
 
 
 class _Measures:
@@ -62,6 +69,11 @@ class _Measures:
 _measures = _Measures()
 
 
+def text_width(text: str, role: Role = "caption") -> float:
+    """Pixels that a text takes in the theme in use."""
+    return _measures.width(theme(), role, text)
+
+
 class Draw:
     """A painter with the theme's fonts and colours.  Coordinates are logical pixels."""
 
@@ -69,7 +81,7 @@ class Draw:
         self.painter = painter
         self.theme = current
         self.taken: list[QRectF] = []  # where text and marks stand already
-        self.lines: list[tuple[FloatArray, FloatArray]] = []  # curves that a text should not cross
+        self.lines: list[tuple[list[float], list[float]]] = []  # curves that a text should not cross
 
     def width(self, text: str, role: Role = "caption") -> float:
         """Pixels that a text takes."""
@@ -123,7 +135,7 @@ class Draw:
         """Keep texts off a curve, in pixels; x rises."""
         good = np.isfinite(x) & np.isfinite(y)
         if good.sum() > 1:
-            self.lines.append((x[good], y[good]))
+            self.lines.append((x[good].tolist(), y[good].tolist()))
 
     def text_if_free(
         self,

@@ -12,8 +12,9 @@ from core.results import Estimate
 from core.serving.load import LoadCurve
 from core.units import show_count, show_time, three_digits
 from gui.plots.area import Curve, Look, Panel
+from gui.plots.axes import panel_title
 from gui.plots.base import PlotPane, has_point, users_of
-from gui.plots.draw import Align, Draw
+from gui.plots.draw import Align, Draw, text_width
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
 
 _FAR = 4.0  # a target further above the curves than this is not drawn: it would flatten them
@@ -229,8 +230,8 @@ class LatencyOverUsers(PlotPane):
                 draw.taken.append(QRectF(x - 7, y - 7, 14, 14))
                 self._value(draw, panel, x, y, three_digits(value))
                 self.ring(draw, x, y)
+            panel_title(draw, panel, lines)
             self._target_name(draw, part, curves, estimate)
-            self.panel_title(draw, panel, lines)
         self._full_name(draw, curves)
 
     def _obstacles(self, draw: Draw, part: _Part, curves: WorkloadCurves, estimate: Estimate) -> None:
@@ -309,18 +310,23 @@ class LatencyOverUsers(PlotPane):
                 draw.dot(part.panel.px(self.pointer), part.panel.py(value), draw.theme.curve)
 
     def reading_at(self, users: float, curves: WorkloadCurves, estimate: Estimate) -> str:
-        """Both values with their ranges."""
+        """Both values, with their ranges where there is room."""
         if curves.load is None:
             return ""
-        texts = {}
+        values, ranges = {}, {}
         for part in self.parts:
             low, middle, high = (at(users, curves.load.users, row) for row in part.values(curves.load))
             unit = show_time(middle).unit
             factor = {"µs": 1e6, "ms": 1e3}.get(unit, 1.0)
-            texts[part.name] = self.words(
+            values[part.name] = show_time(middle)
+            ranges[part.name] = self.words(
                 "plots.value_range",
                 value=show_time(middle),
                 low=three_digits(low * factor),
                 high=three_digits(high * factor),
             )
-        return self.words("plots.latency_over_users.reading", users=self.users_phrase(users), **texts)
+        users_text = self.users_phrase(users)
+        long = self.words("plots.latency_over_users.reading", users=users_text, **ranges)
+        if text_width(long) <= self.width():
+            return long
+        return self.words("plots.latency_over_users.reading", users=users_text, **values)

@@ -150,7 +150,7 @@ class MemoryOverUsers(PlotPane):
         panel, current = self.panel, draw.theme
         rect = panel.rect
         y = panel.py(curves.budget_bytes / GIB)
-        row = y - current.px(10)
+        row = y - current.px(11)
         ordered: list[tuple[LengthLine, bool]] = [(curves.memory, True)]
         ordered += [(line, False) for line in curves.other_lengths]
         for line, own in ordered:

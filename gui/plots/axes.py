@@ -1,0 +1,67 @@
+"""Axes, names inside panels, and the words of an empty plot, in pixels."""
+
+from PySide6.QtCore import QRectF
+
+from gui.plots.area import Panel
+from gui.plots.draw import Draw
+
+
+def axes(draw: Draw, panel: Panel, *, numbers: bool = True) -> None:
+    """Base line, ticks inwards, numbers; the unit once, in the last label of the x axis.
+
+    ``numbers`` is False when nothing was ever drawn on these axes.
+    """
+    current, rect = draw.theme, panel.rect
+    base = round(rect.bottom()) + 0.5
+    ticks = panel.x.ticks
+    draw.line(rect.left(), base, rect.right(), base, current.axis)
+    for value in ticks:
+        x = min(max(panel.px(value), rect.left() + 0.5), rect.right() - 0.5)
+        draw.line(x, base - 4, x, base, current.axis)
+    if not numbers:
+        return
+    for value in panel.y.ticks:
+        text = panel.y.text(value)
+        draw.text(rect.left() - 7, panel.py(value), text, current.ink3, align="right", keep=False)
+    if panel.x_text is None:
+        return
+    middle = base + current.px(10)
+    last = panel.x_text(ticks[-1])
+    if panel.x_unit:
+        last = panel.x_unit.format(n=last)
+    taken = draw.text(rect.right(), middle, last, current.ink3, align="right", keep=False)
+    for value in ticks[:-1]:
+        text = panel.x_text(value)
+        if panel.px(value) + draw.width(text) / 2 < taken.left() - 6:
+            draw.text(panel.px(value), middle, text, current.ink3, align="centre", keep=False)
+
+
+def panel_title(draw: Draw, panel: Panel, lines: tuple[float, ...] = ()) -> None:
+    """The name inside a panel, at top left or behind the first upright line that is in the way.
+
+    ``lines`` are pixel columns of upright lines.
+    """
+    y = panel.py(panel.y.end) - draw.theme.px(11)
+    width = draw.width(panel.title, "caption_medium")
+    starts = [panel.rect.left() + 2, *sorted(x + gap for x in lines for gap in (8, 20))]
+    for x in starts:
+        if any(x - 3 <= line <= x + width + 3 for line in lines):
+            continue
+        if draw.text_if_free(x, y, panel.title, draw.theme.ink2, panel.rect, role="caption_medium"):
+            return
+    draw.text(starts[0], y, panel.title, draw.theme.ink2, role="caption_medium")
+
+
+def empty_lines(draw: Draw, panels: list[Panel], lines: tuple[str, ...]) -> None:
+    """What is needed, and why, in the middle of the first panel."""
+    if not panels:
+        return
+    rect = panels[0].rect
+    step = draw.theme.px(18)
+    y = rect.center().y() - step * (len(lines) - 1) / 2
+    for line in lines:
+        text = draw.elided(line, rect.width() - 8, "caption_medium")
+        half = draw.width(text, "caption_medium") / 2 + 6
+        draw.fill(QRectF(rect.center().x() - half, y - step / 2, 2 * half, step), draw.theme.canvas)
+        draw.text(rect.center().x(), y, text, draw.theme.ink2, role="caption_medium", align="centre")
+        y += step
