@@ -14,21 +14,31 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 NAME = "inferometer.exe" if os.name == "nt" else "inferometer"
 BINARY = ROOT / "build" / "frozen" / "inferometer" / NAME
 SAMPLES = sorted((ROOT / "resources" / "samples").glob("*.json"))
-PATIENCE_S = 120
+PATIENCE_S = 60
 
 
 def bare_environ(home: str) -> dict[str, str]:
     """A user's environment: no variable of Python, Qt settings only for the missing screen."""
     kept = ("PATH", "SYSTEMROOT", "TEMP", "TMP")
     environ = {key: os.environ[key] for key in kept if key in os.environ}
-    return {**environ, "HOME": home, "QT_QPA_PLATFORM": "offscreen", "XDG_RUNTIME_DIR": home}
+    return {
+        **environ,
+        "HOME": home,
+        "LANG": "C.UTF-8",
+        "QT_QPA_PLATFORM": "offscreen",
+        "XDG_RUNTIME_DIR": home,
+    }
 
 
 def run(command: list[str], folder: str, environ: dict[str, str]) -> bytes:
     """Output of a command that must succeed in time and say nothing on the error stream."""
-    done = subprocess.run(
-        command, cwd=folder, env=environ, capture_output=True, check=False, timeout=PATIENCE_S
-    )
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environ, capture_output=True, check=False, timeout=PATIENCE_S
+        )
+    except subprocess.TimeoutExpired as error:
+        sys.stdout.write((error.stderr or b"").decode(errors="replace"))
+        raise SystemExit(f"   {' '.join(command)}: not done after {PATIENCE_S} s") from None
     if done.returncode or done.stderr.strip():
         sys.stdout.write(done.stderr.decode(errors="replace"))
         raise SystemExit(f"   {' '.join(command)}: status {done.returncode}")

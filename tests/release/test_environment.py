@@ -1,0 +1,145 @@
+"""The set-up scripts: nothing to do the second time, private, and readable by the Python that is there."""
+
+import ast
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def setup(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    """The shared set-up module, working on an empty folder."""
+    place = ROOT / "packaging" / "setup_environment.py"
+    spec = importlib.util.spec_from_file_location("setup_environment", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "ENVIRONMENT", tmp_path / "environment")
+    return module
+
+
+@pytest.fixture
+def done(setup: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the set-up did, with every costly step replaced by a record."""
+    record: list[str] = []
+
+    def create() -> None:
+        record.append("environment")
+        setup.ENVIRONMENT.mkdir()
+
+    monkeypatch.setattr(setup, "_install_system_packages", lambda kind: record.append(f"system {kind}"))
+    monkeypatch.setattr(setup, "_create_environment", create)
+    monkeypatch.setattr(setup, "_install_packages", lambda python, kind: record.append(f"packages {kind}"))
+    return record
+
+
+def test_a_second_start_does_nothing(setup: ModuleType, done: list[str]) -> None:
+    setup.ensure("run")
+    assert done == ["system run", "environment", "packages run"]
+    done.clear()
+    setup.ensure("run")
+    assert done == []
+
+
+def test_what_the_tests_need_is_more(setup: ModuleType, done: list[str]) -> None:
+    setup.ensure("test")
+    done.clear()
+    setup.ensure("run")
+    assert done == []
+
+
+def test_what_the_program_needs_is_not_enough_for_the_tests(setup: ModuleType, done: list[str]) -> None:
+    setup.ensure("run")
+    done.clear()
+    (setup.ENVIRONMENT / "kept").touch()
+    setup._create_environment = lambda: done.append("environment")
+    setup.ensure("test")
+    assert "packages test" in done
+
+
+def test_changed_pins_are_installed(
+    setup: ModuleType, done: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    setup.ensure("run")
+    done.clear()
+    changed = tmp_path / "constraints.txt"
+    changed.write_text("numpy==2.4.5\n")
+    monkeypatch.setattr(setup, "CONSTRAINTS", changed)
+    setup._create_environment = lambda: done.append("environment")
+    setup.ensure("run")
+    assert "packages run" in done
+
+
+def test_a_set_up_that_failed_is_not_taken_for_done(setup: ModuleType, done: list[str]) -> None:
+    def fail(python: Path, kind: str) -> None:
+        raise setup.SetupError("no network")
+
+    setup._install_packages = fail
+    with pytest.raises(setup.SetupError):
+        setup.ensure("run")
+    assert not list(setup.ENVIRONMENT.glob("*.stamp"))
+
+
+def test_without_rights_the_line_to_type_is_told(setup: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setup, "_missing_system_packages", lambda kind: (["libgl1"], True))
+    monkeypatch.setattr(setup.sys, "platform", "linux")
+    monkeypatch.setattr(setup.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(setup.os, "geteuid", lambda: 1000, raising=False)
+    with pytest.raises(setup.SetupError, match=r"sudo apt-get install -y --no-install-recommends libgl1"):
+        setup._install_system_packages("run")
+
+
+def test_foreign_settings_do_not_reach_the_environment(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    monkeypatch.setenv("PIP_TARGET", "/elsewhere")
+    monkeypatch.setenv("PIP_USER", "1")
+    environ = setup.clean_environ()
+    assert "PYTHONPATH" not in environ
+    assert "PIP_TARGET" not in environ
+    assert environ["PIP_USER"] == "0"
+
+
+def test_every_pin_is_exact_and_every_dependency_is_pinned() -> None:
+    import tomllib
+
+    lines = (ROOT / "packaging" / "constraints.txt").read_text().splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert all(line.count("==") == 1 for line in pins)
+    pinned = {line.partition("==")[0].lower().replace("_", "-") for line in pins}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    for requirement in named:
+        bare = requirement.split(">")[0].split("=")[0].split("<")[0].strip().lower()
+        assert bare in pinned, requirement
+
+
+@pytest.mark.parametrize("script", ["run.py", "test.py"])
+def test_an_older_python_can_read_far_enough_to_be_refused(script: str) -> None:
+    ast.parse((ROOT / "packaging" / script).read_text(encoding="utf-8"), feature_version=(3, 7))
+
+
+def test_no_host_is_named() -> None:
+    for path in (ROOT / "packaging").glob("*.py"):
+        assert "://" not in path.read_text(encoding="utf-8"), path.name
+
+
+def test_the_ci_script_runs_the_checks() -> None:
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    assert "python3 packaging/test.py" in script.read_text()
+
+
+def test_help_needs_no_set_up() -> None:
+    command = [sys.executable, str(ROOT / "packaging" / "test.py"), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "--fast" in done.stdout

@@ -1,0 +1,128 @@
+"""The command line: what it prints, its exit status, and that it never shows a traceback."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "core", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def test_estimate_as_text(samples: list[Path]) -> None:
+    for sample in samples:
+        done = run("estimate", str(sample))
+        assert (done.returncode, done.stderr) == (0, "")
+        for word in ("Memory of one device", "Weights", "KV cache", "Capacity", "Time to first token"):
+            assert word in done.stdout, word
+        assert "nan" not in done.stdout.split()
+
+
+def test_estimate_as_json(samples: list[Path]) -> None:
+    done = run("estimate", str(samples[0]), "--json")
+    tree = json.loads(done.stdout)
+    assert (tree["format"], tree["schema"]) == ("inferometer-estimate", 1)
+    assert set(tree) == {"format", "schema", "scenario", "verdict", "memory", "capacity", "speed", "notes"}
+    memory = tree["memory"]
+    assert memory["fits"]
+    assert sum(line["bytes"] for line in memory["lines"]) == memory["device_bytes"]
+    for key in ("time_to_first_token_s", "time_per_output_token_s", "output_tokens_per_s", "requests_per_s"):
+        value = tree["speed"][key]
+        assert value["low"] <= value["expected"] <= value["high"]
+    assert tree["verdict"]["state"] in ("good", "warn", "bad")
+    assert run("estimate", str(samples[0]), "--json").stdout == done.stdout
+
+
+def test_the_scenario_inside_the_json_is_the_file_s(samples: list[Path]) -> None:
+    tree = json.loads(run("estimate", str(samples[0]), "--json").stdout)
+    stored = json.loads(samples[0].read_text(encoding="utf-8"))
+    assert {"format": stored["format"], "schema": stored["schema"], **tree["scenario"]} == stored
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [("qwen3 32b", "Qwen3-32B"), ("dsv3", "DeepSeek-V3"), ("llama 3.1 8b", "Llama-3.1-8B-Instruct")],
+)
+def test_models_are_found(query: str, first: str) -> None:
+    lines = run("models", query).stdout.splitlines()
+    assert lines[1].split("  ")[0] == first
+    found = json.loads(run("models", *query.split(), "--json").stdout)
+    assert found[0]["name"] == first
+
+
+def test_accelerators_are_found() -> None:
+    assert run("accelerators", "4090").stdout.splitlines()[1].startswith("RTX 4090")
+    assert len(json.loads(run("accelerators", "--json").stdout)) == 167
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("estimate", "absent.json"),
+        ("estimate", "."),
+        ("estimate", "pyproject.toml"),
+        ("models", "no such model at all zzz"),
+        ("accelerators", "no such device at all zzz"),
+        ("estimate",),
+        ("estimate", "--unknown", "x"),
+        ("models", "--lang", "tlh"),
+        ("dance",),
+        (),
+    ],
+)
+def test_bad_input_is_status_2_with_a_sentence(arguments: tuple[str, ...]) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.strip()
+    assert "Traceback" not in done.stderr
+    assert "problems." not in done.stderr
+
+
+def test_every_problem_has_its_line(samples: list[Path], tmp_path: Path) -> None:
+    tree = json.loads(samples[0].read_text(encoding="utf-8"))
+    tree["workload"]["users"] = 0
+    del tree["model"]["name"]
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps(tree))
+    done = run("estimate", str(path))
+    lines = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert lines == [
+        f"{path}: model.name is missing.",
+        f"{path}: workload.users must be at least 1, but is 0.",
+    ]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes break in another way there")
+def test_a_reader_that_leaves_is_no_error() -> None:
+    command = f"'{sys.executable}' -m core models --json | head -c 10"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stderr == ""
+
+
+def test_help_is_status_0(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert all(command in said for command in cli.COMMANDS)
+
+
+def test_a_terminal_that_knows_no_unicode(samples: list[Path]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "core", "estimate", str(samples[0])],
+        cwd=ROOT,
+        env={"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
