@@ -46,6 +46,7 @@ class Ledger:
     device_bytes: int
     budget_bytes: int
     kv_pool_bytes: int
+    host_bytes: int = 0  # beside it in the host's memory: layers, experts or cache that were left there
 
     @property
     def needed_bytes(self) -> int:

@@ -25,6 +25,7 @@ class FieldMeta(NamedTuple):
     kind: str  # "count", "quantity", "fraction", "choice", "text"
     minimum: float | None
     maximum: float | None
+    engines: tuple[str, ...] = ()  # that know the setting; empty: all
 
 
 def declared(
@@ -36,13 +37,17 @@ def declared(
     ge: float | None = None,
     le: float | None = None,
     choices: str = "",
+    engines: tuple[str, ...] = (),
 ) -> Any:
     """Declare a field with its unit, range and step.
 
     ``choices`` names the list that a choice is taken from ("weight_formats", "accelerators", ...);
-    the list itself depends on the scenario and is given by the form.
+    the list itself depends on the scenario and is given by the form.  ``engines``: to which
+    engines a setting belongs; empty: to all.
     """
     extra: dict[str, JsonValue] = {"unit": unit, "step": step, "kind": kind, "choices": choices}
+    if engines:
+        extra["engines"] = list(engines)
     return Field(default, ge=ge, le=le, json_schema_extra=extra)
 
 
@@ -50,6 +55,7 @@ def field_meta(spec: type[BaseModel], name: str) -> FieldMeta:
     """Return the declaration of ``spec.name``.  KeyError for an unknown field."""
     info: FieldInfo = spec.model_fields[name]
     extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
+    engines = extra.get("engines")
     low = high = None
     for constraint in info.metadata:
         low = getattr(constraint, "ge", low)
@@ -60,4 +66,5 @@ def field_meta(spec: type[BaseModel], name: str) -> FieldMeta:
         str(extra.get("kind", "quantity")),
         low,
         high,
+        tuple(map(str, engines)) if isinstance(engines, list) else (),
     )

@@ -4,7 +4,10 @@ from typing import Literal
 
 from core.spec.base import Spec, declared
 
-EngineName = Literal["vllm", "textbook"]
+EngineName = Literal["vllm", "textbook", "sglang", "trtllm", "llamacpp", "ollama", "transformers", "mlx"]
+
+_LLAMA = ("llamacpp", "ollama")
+_SERVERS = ("vllm", "sglang", "trtllm")
 
 
 class Precision(Spec):
@@ -15,15 +18,54 @@ class Precision(Spec):
 
 
 class Engine(Spec):
-    """Engine settings, named as the engine names them."""
+    """Engine settings, named as the engine names them.
+
+    A setting that belongs to some engines only says so (``field_meta(...).engines``); the others
+    ignore it.  None: the engine's own default.
+    """
 
     name: EngineName = declared("vllm", kind="choice", choices="engines")
     version: str = declared("0.21", kind="choice", choices="engine_versions")
     max_model_len: int = declared(16384, unit="tokens", kind="count", step=1024, ge=1, le=10**9)
-    gpu_memory_utilization: float = declared(0.90, unit="1", kind="fraction", step=0.01, ge=0.05, le=1.0)
-    max_num_seqs: int | None = declared(
-        None, kind="count", step=1, ge=1, le=10**6
-    )  # None: the engine's default
-    max_num_batched_tokens: int | None = declared(None, unit="tokens", kind="count", step=512, ge=1, le=10**8)
-    block_size: int = declared(16, unit="tokens", kind="count", step=16, ge=1, le=4096)
-    enforce_eager: bool = False  # True: no CUDA graphs
+    gpu_memory_utilization: float = declared(
+        0.90, unit="1", kind="fraction", step=0.01, ge=0.05, le=1.0, engines=("vllm", "textbook")
+    )
+    max_num_seqs: int | None = declared(None, kind="count", step=1, ge=1, le=10**6, engines=_SERVERS)
+    max_num_batched_tokens: int | None = declared(
+        None, unit="tokens", kind="count", step=512, ge=1, le=10**8, engines=("vllm", "trtllm")
+    )
+    block_size: int = declared(
+        16, unit="tokens", kind="count", step=16, ge=1, le=4096, engines=("vllm", "trtllm")
+    )
+    enforce_eager: bool = declared(False, kind="choice", engines=_SERVERS)  # True: no CUDA graphs
+    # LoRA adapters are given room when the server starts.
+    max_loras: int = declared(0, kind="count", step=1, ge=0, le=10_000, engines=("vllm", "sglang"))
+    lora_rank: int = declared(16, kind="count", step=8, ge=1, le=4096, engines=("vllm", "sglang"))
+    # SGLang
+    mem_fraction_static: float | None = declared(
+        None, unit="1", kind="fraction", step=0.01, ge=0.05, le=1.0, engines=("sglang",)
+    )
+    chunked_prefill_size: int | None = declared(
+        None, unit="tokens", kind="count", step=512, ge=1, le=10**8, engines=("sglang",)
+    )
+    max_mamba_cache_size: int | None = declared(None, kind="count", step=1, ge=1, engines=("sglang",))
+    # TensorRT-LLM
+    kv_cache_free_gpu_mem_fraction: float | None = declared(
+        None, unit="1", kind="fraction", step=0.01, ge=0.01, le=1.0, engines=("trtllm",)
+    )
+    max_batch_size: int | None = declared(None, kind="count", step=1, ge=1, le=10**6, engines=("trtllm",))
+    # llama.cpp and Ollama
+    n_gpu_layers: int | None = declared(None, kind="count", step=1, ge=0, le=100_000, engines=_LLAMA)
+    n_cpu_moe: int = declared(0, kind="count", step=1, ge=0, le=100_000, engines=_LLAMA)
+    n_batch: int | None = declared(None, unit="tokens", kind="count", step=256, ge=1, engines=_LLAMA)
+    n_ubatch: int | None = declared(None, unit="tokens", kind="count", step=128, ge=1, engines=_LLAMA)
+    n_parallel: int | None = declared(None, kind="count", step=1, ge=1, le=4096, engines=_LLAMA)
+    flash_attention: bool | None = declared(None, kind="choice", engines=_LLAMA)
+    kv_unified: bool | None = declared(None, kind="choice", engines=_LLAMA)
+    kv_on_host: bool = declared(False, kind="choice", engines=_LLAMA)
+    # Transformers
+    static_cache: bool = declared(False, kind="choice", engines=("transformers",))
+    # MLX: the part of the unified memory that the system lets the GPU keep resident
+    wired_limit_gib: float | None = declared(
+        None, unit="GiB", kind="quantity", step=1, ge=0.1, le=10_000, engines=("mlx",)
+    )
