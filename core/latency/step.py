@@ -31,7 +31,18 @@ from core.latency.machine import (
     peak_flops,
 )
 from core.latency.roofline import smooth_max, smooth_max_of_halves
-from core.model.operators import Operator, Operators, features, operators_of, stored_bits
+from core.model.operators import (
+    DECODES,
+    ONE,
+    PREFILLS,
+    SEQUENCES,
+    TOKENS,
+    Operator,
+    Operators,
+    features,
+    operators_of,
+    stored_bits,
+)
 from core.quantities import EXPECTED, FloatArray
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import Architecture
@@ -60,13 +71,13 @@ class Plan:
     native: tuple[bool, ...]
     p: int
     seconds: FloatArray  # (Q, [A,] 2 O, K) seconds per unit of a feature: compute rows, then memory rows
-    fixed: FloatArray  # (Q, [A,] 4) seconds: always, when decoding, when prefilling, per sequence
+    fixed: FloatArray  # (Q, [A,] K) seconds per unit of a feature, beside the operators: starts, overhead
     reduce_direct: FloatArray  # (Q, [A,] 1) s per token, all all-reduces of a step; inf: unused
     reduce_start: FloatArray  # (Q, [A,] 1) s
     reduce_ring: FloatArray  # (Q, [A,] 1) s per token
     stream: FloatArray  # (Q, [A,] 1) s per decoded token
     ungraphed: FloatArray  # (Q, [A,] 1) s
-    starts: FloatArray  # (O,) s, expected, of the first device: kernel starts by operator
+    starts: tuple[float, ...]  # (O,) s, expected, of the first device: kernel starts by operator
     reduce_alpha: float  # s, the same: starts of all all-reduces, part of ``fixed``
     eager: bool
 
@@ -131,7 +142,7 @@ def _plan(
         reduce_ring=stack("reduce_ring"),
         stream=stack("stream"),
         ungraphed=stack("ungraphed"),
-        starts=parts[0].starts,
+        starts=tuple(parts[0].starts.tolist()),
         reduce_alpha=parts[0].reduce_alpha,
         eager=eager,
     )
@@ -198,7 +209,9 @@ class _OnDevice:
         ]
         starts[0] += 1e-6 * over.step_us
         scale = np.append(slower, 0.0)
-        self.fixed = scale[:, None] * np.array([*starts, 1e-6 * over.sequence_us])
+        fixed = np.zeros(operators.flops.shape[1])
+        fixed[[ONE, DECODES, PREFILLS, SEQUENCES]] = [*starts, 1e-6 * over.sequence_us]
+        self.fixed = scale[:, None] * fixed
         self.stream = scale[:, None] * (1e-6 * over.stream_us)
         layers = operators.layers + (over.ungraphed_moe_factor - 1) * operators.moe_layers
         self.ungraphed = scale[:, None] * 1e-6 * (layers * over.ungraphed_layer_us + over.ungraphed_step_us)
@@ -227,7 +240,7 @@ class _OnDevice:
                 direct[index] = count * operators.all_reduce_bytes * cost.direct
                 start[index] = count * cost.ring_start
                 ring[index] = count * operators.all_reduce_bytes * cost.ring
-                self.fixed[index, 0] += self.slow_start * count * cost.start
+                self.fixed[index, ONE] += self.slow_start * count * cost.start
             self.reduce_alpha = self.slow_start * count * costs[EXPECTED].start
         self.reduce_direct, self.reduce_start, self.reduce_ring = direct, start, ring
 
@@ -272,22 +285,16 @@ def seconds_of(
     """``step_time`` without ceremony: float arrays of one shape (N,), result ([Q,] [A,] N)."""
     operators = plan.operators
     work = features(operators, decoding, context, prefill, history)
-    prefilling = prefill > 0
     kernels = smooth_max_of_halves(plan.seconds[rows] @ work, len(operators.rows), plan.p)
-    switches = np.empty((4, len(decoding)))
-    switches[0] = 1.0
-    switches[1] = decoding > 0
-    switches[2] = prefilling
-    switches[3] = work[2]
     total = kernels.sum(axis=-2)
-    total += plan.fixed[rows] @ switches
+    total += plan.fixed[rows] @ work
     if operators.all_reduces:
-        tokens = work[1]
+        tokens = work[TOKENS]
         ring = plan.reduce_start[rows] + plan.reduce_ring[rows] * tokens
         total += np.minimum(plan.reduce_direct[rows] * tokens, ring)
     if rows == BOUND or (isinstance(rows, slice) and rows.start == BOUND):
         return np.asarray(total)
-    outside = plan.ungraphed[rows] * (1.0 if plan.eager else prefilling)
+    outside = plan.ungraphed[rows] * (1.0 if plan.eager else work[PREFILLS])
     total = smooth_max(total, outside, _GRAPH_P)
     return smooth_max(total, plan.stream[rows] * decoding, _STREAM_P)
 

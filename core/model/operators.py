@@ -58,9 +58,10 @@ class Operator:
 class Operators:
     """All operators of a step on one device; O rows, K features.
 
-    Features: 0 one, 1 tokens, 2 sequences, 3 cached tokens before a prefill chunk, then for each of
-    ``windows`` the cached tokens read by decoding, then for each the causal pairs of the chunk,
-    then for each of ``expert_tables`` the distinct experts touched in a layer.
+    Features: 0 one, 1 tokens, 2 sequences, 3 cached tokens before a prefill chunk, 4 whether
+    anything decodes, 5 whether a prompt is read, then for each of ``windows`` the cached tokens read
+    by decoding, then for each the causal pairs of the chunk, then for each of ``expert_tables`` the
+    distinct experts touched in a layer.
     """
 
     rows: tuple[Operator, ...]
@@ -76,7 +77,7 @@ class Operators:
     all_reduce_bytes: float  # of one token in one all-reduce, per device
 
 
-ONE, TOKENS, SEQUENCES, HISTORY, FIRST_WINDOW = 0, 1, 2, 3, 4
+ONE, TOKENS, SEQUENCES, HISTORY, DECODES, PREFILLS, FIRST_WINDOW = range(7)
 
 
 @cache
@@ -100,9 +101,10 @@ def features(
     first_pair = FIRST_WINDOW + window_count
     first_expert = first_pair + window_count
     out = np.empty((first_expert + len(operators.expert_tables), len(decoding)))
-    prefills = prefill_tokens > 0
-    tokens = out[TOKENS]
+    tokens, prefills = out[TOKENS], out[PREFILLS]
     out[ONE] = 1.0
+    out[DECODES] = decoding > 0
+    prefills[:] = prefill_tokens > 0
     np.add(decoding, prefill_tokens, out=tokens)
     np.add(decoding, prefills, out=out[SEQUENCES])
     np.multiply(history, prefills, out=out[HISTORY])

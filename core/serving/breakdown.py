@@ -4,7 +4,7 @@ import numpy as np
 
 from core.latency.step import Plan, expected_seconds
 from core.latency.textbook import TextbookPlan
-from core.model.operators import features
+from core.model.operators import TOKENS, features
 from core.quantities import EXPECTED
 from core.serving.load import OperatorTime, Phase
 
@@ -21,36 +21,34 @@ def engine_phase(plan: Plan, decoding: float, context: float, prefill: float, hi
     total = float(expected_seconds(plan, *point)[0])
     rows = plan.operators.rows
     work = features(plan.operators, *point)
-    scaled = (plan.seconds[EXPECTED] @ work)[:, 0]
-    compute, memory = scaled[: len(rows)], scaled[len(rows) :]
-    flops, moved = (plan.operators.flops @ work)[:, 0], (plan.operators.bytes @ work)[:, 0]
-    powered = compute**plan.p + memory**plan.p
-    kernel = powered ** (1 / plan.p)
-    by_compute = np.divide(compute**plan.p, powered, out=np.zeros(len(rows)), where=powered > 0)
+    scaled = (plan.seconds[EXPECTED] @ work)[:, 0].tolist()
+    flops, moved = (plan.operators.flops @ work)[:, 0].tolist(), (plan.operators.bytes @ work)[:, 0].tolist()
     runs = {"always": True, "decode": decoding > 0, "prefill": prefill > 0}
-    starts = np.array([s * runs[row.when] for s, row in zip(plan.starts, rows, strict=True)])
-
     merged: dict[str, list[float]] = {}  # key -> compute, bandwidth, link, launch seconds, FLOPs, bytes
     for index, row in enumerate(rows):
+        compute, memory = scaled[index], scaled[len(rows) + index]
+        powers = compute**plan.p, memory**plan.p
+        kernel = sum(powers) ** (1 / plan.p)
+        by_compute = powers[0] / sum(powers) if kernel else 0.0
         sums = merged.setdefault(row.key, [0.0] * 6)
-        sums[0] += kernel[index] * by_compute[index]
-        sums[1] += kernel[index] * (1 - by_compute[index])
-        sums[3] += starts[index]
+        sums[0] += kernel * by_compute
+        sums[1] += kernel * (1 - by_compute)
+        sums[3] += plan.starts[index] if runs[row.when] else 0.0
         sums[4] += flops[index]
         sums[5] += moved[index]
     if plan.operators.all_reduces:
-        tokens, ops = float(work[1, 0]), plan.operators
+        tokens, ops = float(work[TOKENS, 0]), plan.operators
         ring = float(plan.reduce_start[EXPECTED, 0] + plan.reduce_ring[EXPECTED, 0] * tokens)
         wire = min(float(plan.reduce_direct[EXPECTED, 0]) * tokens, ring) + plan.reduce_alpha
         merged["all_reduce"] = [0, 0, wire, 0, 0, ops.all_reduces * ops.all_reduce_bytes * tokens]
     # What is left of the step: its overhead, and what the processor adds when it is the slower side.
     merged["overhead"] = [0, 0, 0, max(0.0, total - sum(sum(s[:4]) for s in merged.values())), 0, 0]
-    shares = {bound: float(sum(s[i] for s in merged.values()) / total) for i, bound in enumerate(BOUNDS)}
-    operators = tuple(
-        OperatorTime(key, float(sum(s[:4])), float(s[4]), float(s[5]), BOUNDS[int(np.argmax(s[:4]))])
+    shares = {bound: sum(s[i] for s in merged.values()) / total for i, bound in enumerate(BOUNDS)}
+    operators = [
+        OperatorTime(key, sum(s[:4]), s[4], s[5], BOUNDS[s.index(max(s[:4]))])
         for key, s in merged.items()
         if sum(s[:4]) > 0
-    )
+    ]
     return Phase(
         seconds=total,
         shares=shares,

@@ -18,8 +18,9 @@ import numpy as np
 from core.latency.step import BOUND, Plan, expected_seconds, seconds_of
 from core.quantities import EXPECTED, FloatArray
 
-ROUNDS = 5  # of the damped iteration; the share moves by less than a thousandth after them
+ROUNDS = 4  # of the iteration
 _LEAST_CHUNK = 256.0  # tokens of a prompt that a step takes even when decoding fills the budget
+_LEAST_SLOPE = 0.2  # of what is left of the share's equation; less would overshoot
 _BUSIEST = 0.95  # share of time with prompts beyond which the burst term stays as it is
 
 
@@ -56,10 +57,17 @@ class Life:
     prefill_share: FloatArray  # (n,) of the decoding time that goes to other prompts
 
 
-def live(plan: Plan, lengths: Lengths, inside: FloatArray, together: bool) -> Life:
+def live(
+    plan: Plan,
+    lengths: Lengths,
+    inside: FloatArray,
+    together: bool,
+    near: FloatArray | None = None,
+) -> Life:
     """Solve for ``inside`` (n,) requests in the engine, at least one each.
 
     ``together``: they start at the same moments, as users of a benchmark do.
+    ``near``: shares close to the solution, if known.
     """
     n = len(inside)
     over = plan.profiles[0].overheads
@@ -73,27 +81,38 @@ def live(plan: Plan, lengths: Lengths, inside: FloatArray, together: bool) -> Li
     # The first n columns are steps that only decode, the others carry a chunk of a prompt.
     decoding, context = np.empty(2 * n), np.full(2 * n, lengths.mean_context)
     prefill, history = np.zeros(2 * n), np.zeros(2 * n)
+    both = decoding.reshape(2, n)
 
     def fill(running: FloatArray) -> FloatArray:
-        decoding[:n] = decoding[n:] = running
+        both[:] = running
         prefill[n:] = chunk = lengths.chunk(running)
         history[n:] = lengths.prefix + 0.5 * (lengths.prompt - chunk)
         return lengths.prompt / chunk  # steps that carry one prompt
 
-    share = np.full(n, 0.9 if steps else 0.0)
-    reading = np.zeros(n)
-    for _ in range(ROUNDS):
+    def decoding_share(share: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The share that follows from ``share``, and the waiting for prompts come just before, in prompts."""
         carriers = fill(inside * share)
         seconds = expected_seconds(plan, decoding, context, prefill, history)
-        step, mixed = seconds[:n], seconds[n:]
-        added, own = carriers * (mixed - step), carriers * mixed
-        decode = steps * step + others * share * added
-        burst = reading / (1.0 - reading) * over.arrival
+        step, mixed = seconds[:n], carriers * seconds[n:]
+        added = mixed - carriers * step
         before = np.maximum(least_burst, 1.0 - share)
-        ahead = others * (before * added + np.minimum(before / over.burst, 1.0) * wait)
-        life = decode + base + 0.5 * step + (over.own_prefill + burst) * own + ahead
+        decode = steps * step + others * share * added
+        ahead = others * (before * added + np.minimum(before * (wait / over.burst), wait))
+        life = decode + base + 0.5 * step + over.own_prefill * mixed + ahead
         reading = np.minimum(inside * added / life, _BUSIEST)
-        share = 0.5 * (share + decode / life)
+        busy = over.arrival * reading / (1.0 - reading)
+        return decode / (life + busy * mixed), busy
+
+    # Secant steps towards the share that follows from itself; far prompts need more than damping.
+    last, share = np.ones(n), np.full(n, 0.9 if steps else 0.0) if near is None else near
+    last_off = np.full(n, -0.1)
+    busy = np.zeros(n)
+    for _ in range(ROUNDS if near is None else 1):
+        following, busy = decoding_share(share)
+        off = following - share
+        slope = np.minimum((off - last_off) / np.where(share == last, 1.0, share - last), -_LEAST_SLOPE)
+        last, last_off = share, off
+        share = np.clip(share - off / slope, 0.0, 1.0)
 
     carriers = fill(inside * share)
     every = seconds_of(plan, slice(0, BOUND + 1), decoding, context, prefill, history)
@@ -103,9 +122,8 @@ def live(plan: Plan, lengths: Lengths, inside: FloatArray, together: bool) -> Li
     first, last = step[EXPECTED], added[EXPECTED]
     low, high = plan.profiles[0].band.first_token
     band = np.array([[low], [1.0], [high]])
-    burst = reading / (1.0 - reading) * over.arrival
     before = np.maximum(least_burst, 1.0 - share)
-    ahead = others * (before * last + np.minimum(before / over.burst, 1.0) * wait) + burst * own[EXPECTED]
+    ahead = others * (before * last + np.minimum(before * (wait / over.burst), wait)) + busy * own[EXPECTED]
     start, reads = base + 0.5 * first, over.own_prefill * own[EXPECTED]
     spread = (decode + own) / (decode + own)[EXPECTED]
     return Life(

@@ -101,7 +101,9 @@ def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> L
     ceiling = carried[:, -1:]
     n = len(rate)
     seen = np.stack([np.interp(here, row, found) for row in carried])
-    three = live(service.plan, lengths, np.minimum(seen + 1.0, limit).reshape(-1), together=False)
+    near = np.interp(seen, found, grid.share).reshape(-1)
+    others = np.minimum(seen + 1.0, limit).reshape(-1)
+    three = live(service.plan, lengths, others, together=False, near=near)
     life = _own_quantile(three, n)
     load = here / ceiling
     waits = np.minimum(load, 1 - 1e-9)

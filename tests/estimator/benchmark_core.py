@@ -1,4 +1,6 @@
-"""Times of the core, run explicitly: pytest tests/estimator/benchmark_core.py --benchmark-enable
+"""Times of the core, run explicitly.
+
+    pytest tests/estimator/benchmark_core.py --benchmark-only
 
 Bars on one core: a whole point 1 ms, a curve of 200 points 3 ms, 100,000 points in one call 1 s.
 """

@@ -18,7 +18,7 @@ def work(arch: Architecture, decoding=0.0, context=0.0, prefill=0.0, history=0.0
     flops, moved = (ops.flops @ x)[:, 0], (ops.bytes @ x)[:, 0]
     keys = [row.key for row in ops.rows]
     return {
-        k: (sum(f for f, n in zip(flops, keys) if n == k), sum(b for b, n in zip(moved, keys) if n == k))
+        k: tuple(sum(v for v, n in zip(values, keys, strict=True) if n == k) for values in (flops, moved))
         for k in keys
     }
 

@@ -39,7 +39,7 @@ def plan(model, device, weights="bf16", tp=1, **engine):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_bound_estimate_and_order(model):
-    """bound <= optimistic <= expected <= pessimistic, all finite and positive, for every family."""
+    """Bound <= optimistic <= expected <= pessimistic, all finite and positive, for every family."""
     for index, device in enumerate(DEVICES):
         p = plan(model, device, FORMATS[index % len(FORMATS)], tp=1 + index % 2)
         for point in POINTS.values():
@@ -71,9 +71,7 @@ def test_better_device_is_never_slower():
                 )
             }
         ),
-        base.model_copy(
-            update={"scale_up": base.scale_up.model_copy(update={"gbps_per_direction": 900.0})}
-        ),
+        base.model_copy(update={"scale_up": base.scale_up.model_copy(update={"gbps_per_direction": 900.0})}),
     ]
     for model in MODELS:
         for tp in (1, 2):
@@ -132,7 +130,9 @@ def test_parts_add_to_the_whole(model, tp):
 
 
 def test_devices_side_by_side_equal_devices_alone():
-    devices = [load_accelerator(n) for n in ("RTX 4090", "H100 SXM5 80GB", "A100 SXM4 80GB", "Instinct MI300X")]
+    devices = [
+        load_accelerator(n) for n in ("RTX 4090", "H100 SXM5 80GB", "A100 SXM4 80GB", "Instinct MI300X")
+    ]
     n, context = np.meshgrid(np.array([1.0, 8, 64]), np.array([500.0, 5000]))
     together = step_time(plan_of_many(devices), n, context)
     assert together.shape == (3, 4, 2, 3)

@@ -70,9 +70,7 @@ def test_more_users_never_make_it_better(case):
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_parts_of_the_first_token_and_littles_law(case):
     curve = closed_loop(prepare(scenario(case)), USERS, case[-1])
-    parts = (
-        curve.queue_seconds + curve.prefill_seconds + curve.other_prefills_seconds + curve.base_seconds
-    )
+    parts = curve.queue_seconds + curve.prefill_seconds + curve.other_prefills_seconds + curve.base_seconds
     np.testing.assert_allclose(parts, curve.time_to_first_token)
     life = curve.time_to_first_token + curve.time_per_output_token * max(case[6] - 1, 0)
     busy = np.minimum(USERS / np.maximum(1, case[4] // case[3]), 1)

@@ -68,8 +68,7 @@ def test_time_to_first_token(closed):
 def test_ranges_hold_four_in_five(closed):
     for name, key in (("time_per_output_token", "tpot_ms"), ("time_to_first_token", "ttft_ms")):
         inside = [
-            getattr(c, name)[LOW, 0] * 1e3 <= row[key] <= getattr(c, name)[HIGH, 0] * 1e3
-            for row, c in closed
+            getattr(c, name)[LOW, 0] * 1e3 <= row[key] <= getattr(c, name)[HIGH, 0] * 1e3 for row, c in closed
         ]
         assert np.mean(inside) >= 0.8, name
 
