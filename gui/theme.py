@@ -237,6 +237,7 @@ class Manager(QObject):
         if self._prepared:
             return
         self._prepared = True
+        app.setStyle("Fusion")
         _system_families.append(app.font().family())
         # Body text is never below 0.85 of the system's own.
         self._least_scale = 0.85 * QFontInfo(app.font()).pixelSize() / _SIZES["body"]
@@ -255,8 +256,6 @@ class Manager(QObject):
         self.prepare(app)
         self.wanted = name
         resolved: ThemeName = name if name in NAMES else system_theme()  # type: ignore[assignment]
-        if app.style().name().lower() != "fusion":
-            app.setStyle("Fusion")
         new = Theme(resolved, max(scale, self._least_scale))
         self.current = new
         app.setPalette(new.palette())

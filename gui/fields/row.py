@@ -57,11 +57,13 @@ class FieldRow(QWidget):
         editor.setAccessibleDescription(told)
         editor.setToolTip(told)
         editor.setObjectName(path)
+        editor.setAttribute(Qt.WidgetAttribute.WA_LayoutUsesWidgetRect)
         self.label = QLabel(name if label is None else label, self)
         self.label.setToolTip(told)
         self.label.setBuddy(editor)
         if not self.label.text():
-            self.label.hide()  # a label shown before it has a parent would lose its palette to the style sheet
+            # Never shown here: before it has a parent it would lose its palette to the style sheet.
+            self.label.hide()
         self.reason = QLabel(self)
         self.reason.setWordWrap(True)
         self.reason.setTextFormat(Qt.TextFormat.PlainText)
@@ -153,3 +155,4 @@ class FieldRow(QWidget):
             palette.setColor(palette.ColorRole.WindowText, colour)
             label.setPalette(palette)
         self.label.setFixedHeight(t.px(28))
+        self.editor.setFixedHeight(t.px(28))

@@ -45,13 +45,13 @@ def _heads(model: Model) -> str:
     return f"{mixer.heads} / {mixer.kv_heads}"
 
 
-def facts(model: Model) -> tuple[str, str, str, str]:
+def facts(model: Model, words: Words) -> tuple[str, str, str, str]:
     """Parameters, layers, heads, longest context."""
     stored = stored_parameters(model.architecture)
     active = active_parameters_with_embedding(model.architecture)
     size = size_text(stored)
     if active < 0.9 * stored:
-        size = f"{size} · {size_text(active)}"
+        size = words("forms.facts.active", total=size, active=size_text(active))
     return size, str(model.architecture.layers), _heads(model), show_tokens(model.max_context)
 
 
@@ -76,7 +76,7 @@ def build(document: Document, words: Words) -> Part:
     lines = [FactRow(words(f"forms.facts.{name}")) for name in names]
 
     def refresh(scenario: Scenario) -> None:
-        for line, value in zip(lines, facts(scenario.model), strict=True):
+        for line, value in zip(lines, facts(scenario.model, words), strict=True):
             line.set_value(value)
 
     return Part("model", [row, *lines], _summary, refresh)

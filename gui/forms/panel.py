@@ -16,6 +16,8 @@ _BUILDERS = (model.build, hardware.build, precision.build, engine.build, workloa
 # Which sections are worth their room first.
 _OPEN_ORDER = ("hardware", "workload", "engine", "targets", "model", "precision")
 _LABEL_WIDTH = {"small": 88, "medium": 96, "large": 96}
+_WIDTH = {"small": 272, "medium": 288, "large": 320}
+_OPEN_COUNT = {"small": 2, "medium": 4, "large": 6}
 _HEAD_HEIGHT = {"small": 32, "medium": 36, "large": 36}
 
 
@@ -91,9 +93,8 @@ class FormsPanel(QScrollArea):
     def set_size_class(self, name: str) -> None:
         """The same with the panel's own width and the sections open that this size has room for."""
         self.set_density(name)
-        width, count = {"small": (272, 2), "large": (320, 6)}.get(name, (288, 4))
-        self.setFixedWidth(theme().px(width))
-        self.open_first(count)
+        self.setFixedWidth(theme().px(_WIDTH[name]))
+        self.open_first(_OPEN_COUNT[name])
 
     def open_first(self, count: int) -> None:
         """Open the ``count`` sections that are worth most, close the others."""

@@ -1,5 +1,6 @@
 """What each of the five cards says about an estimate; no painting here."""
 
+import math
 from dataclasses import dataclass
 
 from core.quantities import Range
@@ -94,7 +95,7 @@ def _timed(key: str, value: Range, target: float | None, words: Words) -> Card:
     shown = show_time(value.expected)
     limit = show_time(target) if target is not None else Shown("", "")
     met = target is None or value.expected <= target
-    longest = _HEADROOM * max(value.high, target or 0.0, 1e-12)
+    longest = _HEADROOM * max(_finite(value.high), target or 0.0, _finite(value.expected), 1e-12)
     unit = "" if limit.unit == shown.unit else f" {limit.unit}"
     card = Card(
         key,
@@ -107,12 +108,17 @@ def _timed(key: str, value: Range, target: float | None, words: Words) -> Card:
         target=words("cards.no_target") if target is None else f"≤ {_bare(limit.number)}{unit}",
         target_state="" if target is None else "good" if met else "warn",
         has_bullet=True,
-        low=value.low / longest,
-        high=value.high / longest,
-        mark=value.expected / longest,
+        low=min(1.0, value.low / longest),
+        high=min(1.0, value.high / longest),
+        mark=min(1.0, value.expected / longest),
         target_mark=None if target is None else target / longest,
     )
     return _finish(card, words)
+
+
+def _finite(value: float) -> float:
+    """The value, 0 where it is endless: what never comes sets no scale."""
+    return value if math.isfinite(value) else 0.0
 
 
 def _bare(number: str) -> str:
@@ -142,7 +148,9 @@ def _memory(estimate: Estimate, words: Words) -> Card:
     needed, budget = ledger.needed_bytes, ledger.budget_bytes
     longest = max(ledger.device_bytes, needed, 1)
     shown = show_bytes(needed)
-    gap = three_digits(abs(budget - needed) / GIB)
+    # As in the account beside it, which has two decimals.
+    over = abs(budget - needed) / GIB
+    gap = f"{over:.2f}" if over < 10 else three_digits(over)
     card = Card(
         "memory_per_device",
         name=words("cards.memory_per_device.name"),

@@ -7,7 +7,6 @@ from core.results import Estimate
 from core.units import GIB, show_count
 from core.words import Words, counted
 
-# Engines' words of the lines that our words already tell apart by user count.
 _CENT = GIB / 100
 
 
@@ -71,8 +70,9 @@ def _line_name(key: LineKey, estimate: Estimate, words: Words) -> str:
         return words(f"ledger.{key}")
     if not estimate.ledger.fits:
         return words("ledger.kv_cache_needed")
-    users = round(estimate.speed.users) if estimate.speed else estimate.scenario.workload.users
-    users = min(users, estimate.capacity.max_users) or users
+    # A queue that grows for ever holds endless users; the cache holds what fits.
+    users = estimate.speed.users if estimate.speed else float(estimate.scenario.workload.users)
+    users = round(min(users, estimate.capacity.max_users or users))
     return words("ledger.kv_cache_users", users=counted("units.users", users))
 
 
@@ -89,11 +89,14 @@ def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
     inside = [line for line in ledger.lines if line.key != "outside" and line.bytes > 0]
     shown = cents([line.bytes for line in inside], sum(line.bytes for line in inside))
     budget, device = round(ledger.budget_bytes / _CENT), round(ledger.device_bytes / _CENT)
+    pool_word = next((line.engine_word for line in inside if line.key == "kv_cache"), "")
     rows = []
     for line, cent in zip(inside, shown, strict=True):
         word = line.engine_word
         if line.key == "kv_cache" and word and ledger.kv_pool_bytes:
             word = f"{word} {ledger.kv_pool_bytes / GIB:,.2f}"
+        if line.key == "kv_cache_spare" and line.engine_word == pool_word:
+            word = words("ledger.spare_word")  # the engine has one word for both parts
         share = _share(line.bytes, ledger.device_bytes)
         rows.append(Row(line.key, _line_name(line.key, estimate, words), word, _two(cent), share))
     use = estimate.scenario.engine.gpu_memory_utilization

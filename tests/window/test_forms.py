@@ -1,0 +1,252 @@
+"""The forms against the document, and what follows from a choice."""
+
+from itertools import product
+
+import pytest
+from PySide6.QtWidgets import QApplication, QLineEdit
+from pytestqt.qtbot import QtBot
+
+from core.catalog.accelerators import load_accelerator
+from core.catalog.models import load_model
+from core.spec.checks import check
+from core.spec.scenario import Scenario
+from core.words import Words
+from gui import theme
+from gui.document import Document
+from gui.fields.binder import declaration
+from gui.fields.quantity_edit import QuantityEdit
+from gui.forms import choices
+from gui.forms.consequences import (
+    accelerator_changes,
+    allowed_tensor_parallel,
+    count_changes,
+    engine_changes,
+    model_changes,
+    preset_changes,
+    published_format,
+)
+from gui.forms.panel import FormsPanel
+from gui.forms.section import FactRow
+from gui.forms.workload import preset_of, presets
+
+
+@pytest.fixture
+def panel(qtbot: QtBot, qapp: QApplication, document: Document) -> FormsPanel:
+    theme.apply(qapp, "light")
+    made = FormsPanel(document, Words("en"))
+    qtbot.addWidget(made)
+    made.resize(320, 1000)
+    made.set_density("large")
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def errors(scenario: Scenario) -> list[str]:
+    return [p.code for p in check(scenario) if p.severity == "error"]
+
+
+def test_every_row_has_words_and_a_field_behind_it(panel: FormsPanel) -> None:
+    words = Words("en")
+    for row in panel.rows:
+        for kind in ("label", "help"):
+            key = f"fields.{row.path}.{kind}"
+            assert words(key) != key
+        if "." in row.path:
+            declaration(row.path)
+
+
+def test_all_editors_start_on_one_line_and_nothing_is_cut(panel: FormsPanel) -> None:
+    for density in ("small", "medium", "large"):
+        panel.set_density(density)
+        panel.open_first(6)
+        QApplication.processEvents()
+        labelled = [row for row in panel.rows if row.label.isVisible()]
+        assert len({row.editor.x() for row in labelled}) == 1
+        for row in labelled:
+            assert row.label.fontMetrics().horizontalAdvance(row.label.text()) <= row.label.width(), row.path
+            assert row.editor.height() == 28, row.path
+
+
+@pytest.mark.parametrize(("density", "count"), [("small", 2), ("medium", 4), ("large", 6)])
+def test_sections_open_by_the_room_there_is(panel: FormsPanel, density: str, count: int) -> None:
+    panel.set_size_class(density)
+    assert sum(section.is_open for section in panel.sections.values()) == count
+
+
+def test_a_closed_section_says_what_is_in_it(panel: FormsPanel, document: Document) -> None:
+    head = panel.sections["hardware"].head
+    assert head.summary == f"1 × {document.scenario.accelerator.name}"
+    document.set_values([("deployment.accelerators", 2), ("deployment.tensor_parallel", 2)], "deployment")
+    assert head.summary.startswith("2 × ")
+
+
+def test_an_edit_from_elsewhere_reaches_the_form(panel: FormsPanel, document: Document) -> None:
+    document.set_value("workload.users", 23)
+    assert panel.shown_value("workload.users") == "23"
+    document.undo()
+    assert panel.shown_value("workload.users") == str(document.scenario.workload.users)
+
+
+def test_going_to_a_field_opens_its_section(panel: FormsPanel, qtbot: QtBot) -> None:
+    panel.open_first(0)
+    panel.focus_field("engine.max_num_seqs")
+    row = panel.row_of("engine.max_num_seqs")
+    assert row is not None
+    assert panel.sections["engine"].is_open
+    assert row.isVisible()
+    qtbot.waitUntil(row.editor.hasFocus)
+    inner = panel.row_of("model.max_context")
+    assert inner is not None and inner.path == "model"
+
+
+def test_a_refused_value_is_not_hidden_in_a_closed_section(
+    panel: FormsPanel, document: Document, qtbot: QtBot
+) -> None:
+    row = panel.row_of("workload.prompt_tokens")
+    assert row is not None and isinstance(row.editor, QuantityEdit)
+    row.commit(10**8)
+    assert row.editor.marked
+    assert row.reason.text()
+    assert "workload.prompt_tokens" in document.refused
+    panel.open_first(0)
+    document.refused_changed.emit()
+    assert panel.sections["workload"].is_open
+
+
+def test_the_load_decides_between_users_and_rate(panel: FormsPanel, document: Document) -> None:
+    users, rate = panel.row_of("workload.users"), panel.row_of("workload.request_rate")
+    assert users is not None and rate is not None
+    assert (users.isVisible(), rate.isVisible()) == (True, False)
+    document.set_value("workload.load", "requests")
+    assert (users.isVisible(), rate.isVisible()) == (False, True)
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)  # a popup without a screen
+def test_choosing_a_gpu_by_typing(panel: FormsPanel, document: Document, qtbot: QtBot) -> None:
+    row = panel.row_of("accelerator")
+    assert row is not None and isinstance(row.editor, QLineEdit)
+    row.editor.setFocus()
+    row.editor.selectAll()
+    qtbot.keyClicks(row.editor, "3090")
+    qtbot.keyClick(row.editor, "\r")
+    assert "3090" in document.scenario.accelerator.name
+    document.undo()
+    assert "3090" not in document.scenario.accelerator.name
+    assert row.editor.text() == document.scenario.accelerator.name
+
+
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [("DeepSeek-V3", "fp8_block"), ("gpt-oss-20b", "mxfp4_experts"), ("Qwen3-8B", "bf16")],
+)
+def test_a_model_published_narrow_is_served_as_published(scenario: Scenario, name: str, weights: str) -> None:
+    """config.json of deepseek-ai/DeepSeek-V3 (fp8 in blocks of 128) and openai/gpt-oss-20b (mxfp4)."""
+    assert published_format(load_model(name)) == weights
+    changes = dict(model_changes(scenario, load_model(name)))
+    assert changes.get("precision.weights", scenario.precision.weights) == weights
+
+
+def test_a_new_model_clamps_lengths_as_one_edit(document: Document) -> None:
+    before = document.scenario
+    document.set_values([("engine.max_model_len", 65536), ("workload.prompt_tokens", 32768)], "x")
+    long = document.scenario
+    small = load_model("Llama-2-7B")
+    assert small.max_context == 4096
+    assert document.set_values(model_changes(long, small), "model")
+    now = document.scenario
+    assert now.engine.max_model_len == 4096
+    assert now.workload.tokens_per_request <= 4096
+    assert errors(now) == []
+    document.undo()
+    assert document.scenario == long
+    assert before.model == long.model
+
+
+def test_copies_and_parallelism_follow_the_count(document: Document) -> None:
+    assert document.set_values(count_changes(document.scenario, 4, (1, 1)), "count")
+    assert document.scenario.deployment.tensor_parallel == 4
+    assert document.set_values(count_changes(document.scenario, 3, (4, 4)), "count")
+    assert errors(document.scenario) == []
+    assert document.scenario.deployment.accelerators == 3
+    assert document.set_values(count_changes(document.scenario, 8, (4, 2)), "count")
+    assert document.scenario.deployment.tensor_parallel == 2
+    assert document.scenario.deployment.replicas == 4
+
+
+def test_typing_a_count_keeps_the_layout_that_was_there_before(
+    panel: FormsPanel, document: Document, qtbot: QtBot
+) -> None:
+    document.set_values([("deployment.accelerators", 4), ("deployment.tensor_parallel", 2)], "x")
+    row = panel.row_of("deployment.accelerators")
+    assert row is not None and isinstance(row.editor, QuantityEdit)
+    row.editor.setFocus()
+    qtbot.waitUntil(row.editor.hasFocus)
+    row.editor.selectAll()
+    qtbot.keyClicks(row.editor, "16")
+    assert document.scenario.deployment.accelerators == 16
+    assert document.scenario.deployment.tensor_parallel == 2
+
+
+def test_parallelism_offers_what_divides_heads_and_count(document: Document) -> None:
+    """Llama-3.1-8B has 32 heads and 8 KV heads (its config.json)."""
+    assert document.scenario.model.architecture.groups[0].token_mixer.heads == 32  # type: ignore[union-attr]
+    assert allowed_tensor_parallel(document.scenario, 12) == [1, 2, 4]
+    document.set_values([("deployment.accelerators", 4), ("deployment.tensor_parallel", 2)], "x")
+    labels = [c.label for c in choices.tensor_parallel(document.scenario, Words("en"))]
+    assert labels == ["TP 1 × 4 copies", "TP 2 × 2 copies", "TP 4"]
+
+
+def test_only_links_that_the_device_has_are_offered(document: Document) -> None:
+    words = Words("en")
+    document.set_values(accelerator_changes(document.scenario, load_accelerator("RTX 4090")), "accelerator")
+    assert len(choices.links(document.scenario, words)) == 1
+    h200 = load_accelerator("H200 SXM 141GB")
+    document.set_values(accelerator_changes(document.scenario, h200), "accelerator")
+    assert choices.links(document.scenario, words)[0].label == "NVLink"
+    document.set_value("deployment.link", "scale_up")
+    document.set_values(accelerator_changes(document.scenario, load_accelerator("RTX 4090")), "accelerator")
+    assert document.scenario.deployment.link == "auto"
+
+
+def test_engines_exchange_formats_that_they_lack(document: Document) -> None:
+    assert document.set_values(engine_changes(document.scenario, "textbook 0.21"), "engine")
+    assert document.set_values([("precision.kv_cache", "int4"), ("precision.weights", "int4")], "x")
+    assert document.set_values(engine_changes(document.scenario, "vllm 0.21"), "engine")
+    assert document.scenario.precision.kv_cache == "fp8"
+    assert errors(document.scenario) == []
+
+
+@pytest.mark.parametrize("preset", presets(), ids=lambda p: str(p["key"]))
+def test_every_preset_can_be_taken_over(document: Document, preset: dict[str, object]) -> None:
+    assert preset["source"]
+    words = Words("en")
+    assert words(f"choices.presets.{preset['key']}") != f"choices.presets.{preset['key']}"
+    assert document.set_values(preset_changes(document.scenario, preset), "preset")
+    assert preset_of(document.scenario) == preset["key"]
+    assert errors(document.scenario) == []
+
+
+def test_a_dot_marks_what_differs_from_the_preset(panel: FormsPanel, document: Document) -> None:
+    chat = next(p for p in presets() if p["key"] == "chat")
+    document.set_values(preset_changes(document.scenario, chat), "preset")
+    row = panel.row_of("workload.output_tokens")
+    assert row is not None and isinstance(row.editor, QuantityEdit)
+    assert not row.editor._changed_dot
+    document.set_value("workload.output_tokens", 300)
+    assert row.editor._changed_dot
+
+
+def test_what_is_known_of_the_model_is_told(panel: FormsPanel, document: Document) -> None:
+    rows = [row for row in panel.sections["model"].rows if isinstance(row, FactRow)]
+    assert [row.value for row in rows][:3] == ["8.03 B", "32", "32 / 8"]
+
+
+def test_the_forms_take_the_ground_of_every_theme(panel: FormsPanel, qapp: QApplication) -> None:
+    for name in theme.NAMES:
+        theme.apply(qapp, name)
+        image = panel.grab().toImage()
+        assert image.pixelColor(4, image.height() - 4) == theme.theme().side
+        places = product(range(0, image.width(), 3), range(0, image.height(), 3))
+        assert len({image.pixel(x, y) for x, y in places}) > 8
+    theme.apply(qapp, "light")
