@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QSettings, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QSettings, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QIcon, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QVBoxLayout, QWidget
 
@@ -35,9 +35,10 @@ FIRST = QSize(1440, 900)
 class MainWindow(QWidget):
     """One document in one window.
 
-    ``plots_shown`` is emitted once, after the first complete paint with plots.
+    ``painted`` is emitted once, after the first paint; ``plots_shown`` after the first with plots.
     """
 
+    painted = Signal()
     plots_shown = Signal()
 
     def __init__(
@@ -159,11 +160,22 @@ class MainWindow(QWidget):
     # -- showing ---------------------------------------------------------------------------------
 
     def showEvent(self, event: QShowEvent) -> None:
-        """The plots follow the first paint: their library takes longer to import than all the rest."""
+        """No control shows a focus ring before a key was pressed."""
         super().showEvent(event)
         self._lay_out()
-        self.setFocus()  # no control shows a ring before a key was pressed
-        QTimer.singleShot(0, self.load_plots)
+        self.setFocus()
+        self.toolbar.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """The plots follow the first paint: their library takes longer to import than all the rest."""
+        if event.type() == QEvent.Type.Paint and watched is self.toolbar:
+            self.toolbar.removeEventFilter(self)
+            QTimer.singleShot(0, self._first_paint_done)
+        return False
+
+    def _first_paint_done(self) -> None:
+        self.painted.emit()
+        self.load_plots()
 
     def load_plots(self) -> None:
         """Import and show the plots."""
