@@ -41,6 +41,7 @@ QMenu::item:disabled {{ color: {ink3}; }}
 QMenu::separator {{ height: 1px; background: {line}; margin: 4px 6px; }}
 QMenu::icon {{ padding-left: 8px; }}
 QToolTip {{ background: {raised}; color: {ink}; border: 1px solid {line2}; padding: 4px 6px; }}
+QComboBox {{ combobox-popup: 0; }}
 QAbstractItemView {{ background: {raised}; color: {ink}; border: 1px solid {line2}; outline: 0;
   selection-background-color: {accent_soft}; selection-color: {ink}; }}
 QScrollArea {{ background: transparent; border: none; }}

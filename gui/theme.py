@@ -255,7 +255,7 @@ class Manager(QObject):
         """Switch to a theme: "light", "dark", "contrast" or "system"."""
         self.prepare(app)
         self.wanted = name
-        resolved: ThemeName = name if name in NAMES else system_theme()  # type: ignore[assignment]
+        resolved: ThemeName = name if name in NAMES else system_theme()
         new = Theme(resolved, max(scale, self._least_scale))
         self.current = new
         app.setPalette(new.palette())

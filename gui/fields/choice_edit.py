@@ -45,8 +45,8 @@ class RowDelegate(QStyledItemDelegate):
     ) -> None:
         """Ground, label, detail."""
         t = theme()
-        box = QRectF(option.rect)  # type: ignore[attr-defined]
-        marked = bool(option.state & QStyle.StateFlag.State_Selected)  # type: ignore[attr-defined]
+        box = QRectF(option.rect)
+        marked = bool(option.state & QStyle.StateFlag.State_Selected)
         painter.fillRect(box, t.accent_soft if marked else t.raised)
         if marked:
             painter.fillRect(QRectF(box.left(), box.top(), 2, box.height()), t.accent)

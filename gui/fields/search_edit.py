@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QCompleter, QLineEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QCompleter, QLineEdit, QListView, QSizePolicy, QWidget
 
 from gui import icons
 from gui.fields.choice_edit import DETAIL_ROLE, Choice, RowDelegate
@@ -38,7 +38,10 @@ class SearchEdit(QLineEdit):
         completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
         completer.setMaxVisibleItems(12)
         self._completer = completer
-        completer.popup().setItemDelegate(RowDelegate(completer.popup()))
+        self._popup = QListView()
+        self._popup.setUniformItemSizes(True)
+        completer.setPopup(self._popup)  # which the completer then owns, and gives a delegate of its own
+        self._popup.setItemDelegate(RowDelegate(self._popup))
         completer.setWidget(self)  # not setCompleter: that would write the row's text while browsing
         completer.activated[QModelIndex].connect(self._take_index)  # type: ignore[index]
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -88,7 +91,7 @@ class SearchEdit(QLineEdit):
             item.setData(choice.value, _VALUE_ROLE)
             item.setEditable(False)
             self._model.appendRow(item)
-        popup = self._completer.popup()
+        popup = self._popup
         if not self._model.rowCount():
             popup.hide()
             return
@@ -102,7 +105,7 @@ class SearchEdit(QLineEdit):
             self._take(value)
 
     def _take(self, value: object) -> None:
-        self._completer.popup().hide()
+        self._popup.hide()
         self.setModified(False)
         self.chosen.emit(value)
         self._write()
@@ -118,7 +121,7 @@ class SearchEdit(QLineEdit):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Down opens the list, Enter takes the first hit, Escape takes back what was typed."""
         key = event.key()
-        popup = self._completer.popup()
+        popup = self._popup
         if key == Qt.Key.Key_Down and not popup.isVisible():
             self._list(self.text() if self.isModified() else "")
             return

@@ -21,7 +21,8 @@ def weight_formats(scenario: Scenario, words: Words) -> list[Choice]:
     for key, known in WEIGHT_FORMATS.items():
         fits = (experts or not key.endswith("_experts")) and (textbook or key not in TEXTBOOK_ONLY)
         if fits or key == now:
-            bits = words("choices.bits", bits=f"{float(known.bits):.3g}")
+            # Mixtures have no width of their own: it depends on the model.
+            bits = words("choices.bits", bits=f"{float(known.bits):.3g}") if known.bits else ""
             shown.append(Choice(key, known.label, bits))
     return shown
 

@@ -46,7 +46,7 @@ class FormsPanel(QScrollArea):
         self.parts = [build(document, words) for build in _BUILDERS]
         self.sections: dict[str, Section] = {}
         column = _Column()
-        layout = QVBoxLayout(column)
+        layout = self._column = QVBoxLayout(column)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         for part in self.parts:
@@ -133,7 +133,7 @@ class FormsPanel(QScrollArea):
             return
         section.set_open(True)
         row.show()
-        self.widget().layout().activate()
+        self._column.activate()
         self.ensureWidgetVisible(row)
         row.editor.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
