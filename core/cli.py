@@ -19,6 +19,7 @@ from core.reports.as_json import estimate_json, to_json
 from core.reports.as_text import estimate_text, table
 from core.strict_json import shortened
 from core.units import show_count, show_tokens, three_digits
+from core.version import VERSION
 from core.words import LANGUAGES, Words
 
 COMMANDS = frozenset({"estimate", "models", "accelerators"})
@@ -54,6 +55,7 @@ def language_of(argv: Sequence[str]) -> str:
 def parser(words: Words) -> argparse.ArgumentParser:
     """The parser of all commands of the core, in the person's language."""
     top = argparse.ArgumentParser(prog=PROGRAM, description=words("cli.about"))
+    top.add_argument("--version", action="version", version=f"{PROGRAM} {VERSION}")
     commands = top.add_subparsers(dest="command", required=True, metavar=words("cli.command"))
     one = commands.add_parser("estimate", help=words("cli.estimate"), description=words("cli.estimate"))
     one.add_argument("file", type=Path, metavar="FILE", help=words("cli.file"))

@@ -33,7 +33,10 @@ def counted(key: str, count: int) -> Phrase:
 
 @cache
 def _catalogue(language: str) -> Mapping[str, str]:
-    tree = json.loads(resources.read_text(f"i18n/{language}.json"))
+    try:
+        tree = json.loads(resources.read_text(f"i18n/{language}.json"))
+    except FileNotFoundError:
+        return {}  # a language whose catalogue does not ship speaks English
     flat: dict[str, str] = {}
 
     def walk(prefix: str, node: Any) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from core.version import VERSION
 from core.words import LANGUAGES, Words
 
 _THEMES = ("light", "dark", "contrast")
@@ -39,6 +40,7 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
     parser.add_argument("--lang", choices=LANGUAGES, default="", help=words("window.cli.lang"))
     parser.add_argument("--smoke", action="store_true", help=words("window.cli.smoke"))
     parser.add_argument("--profile-start", action="store_true", help=words("window.cli.profile"))
+    parser.add_argument("--version", action="version", version=f"{cli.PROGRAM} {VERSION}")
     options = parser.parse_args(arguments)
     if not _has_display():
         print(words("window.cli.no_display"), file=sys.stderr)

@@ -129,8 +129,9 @@ def test_an_older_python_can_read_far_enough_to_be_refused(script: str) -> None:
 
 
 def test_no_host_is_named() -> None:
-    for path in (ROOT / "packaging").glob("*.py"):
-        assert "://" not in path.read_text(encoding="utf-8"), path.name
+    """Packages come from wherever the machine's pip is told to get them."""
+    for name in ("run.py", "test.py", "setup_environment.py"):
+        assert "://" not in (ROOT / "packaging" / name).read_text(encoding="utf-8"), name
 
 
 def test_the_ci_script_runs_the_checks() -> None:
