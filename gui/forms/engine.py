@@ -2,9 +2,6 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton
-
 from core.spec.change import get_value
 from core.spec.engine import Engine
 from core.spec.scenario import Scenario
@@ -17,7 +14,7 @@ from gui.fields.row import FieldRow
 from gui.forms import choices
 from gui.forms.consequences import engine_changes
 from gui.forms.parts import Part
-from gui.theme import manager, theme
+from gui.widgets.link_button import LinkButton
 
 _DEFAULTED = ("gpu_memory_utilization", "max_num_seqs", "max_num_batched_tokens", "block_size")
 
@@ -37,22 +34,14 @@ def build(document: Document, words: Words) -> Part:
         bind(document, "engine.block_size", words),
         bind(document, "engine.enforce_eager", words, choices=choices.graphs),
     ]
-    button = QPushButton(words("forms.more"))
-    button.setProperty("kind", "link")
+    button = LinkButton(words("forms.more"))
     button.setCheckable(True)
-    button.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def unfold(shown: bool) -> None:
         button.setText(words("forms.less" if shown else "forms.more"))
         for row in more:
             row.setVisible(shown)
 
-    def restyle() -> None:
-        button.setFont(theme().font("caption_medium"))
-
-    restyle()
-    manager.changed.connect(restyle)
-    button.destroyed.connect(lambda: manager.changed.disconnect(restyle))
     button.toggled.connect(unfold)
     unfold(False)
     rows = [*main, *more]

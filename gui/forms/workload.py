@@ -4,22 +4,19 @@ import json
 from functools import cache
 from typing import Any
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QMenu, QPushButton
+from PySide6.QtWidgets import QMenu
 
 import resources
 from core.spec.scenario import Scenario
 from core.units import show_count, show_tokens, three_digits
 from core.words import Words
-from gui import icons
 from gui.document import Document
 from gui.fields.binder import build as bind
 from gui.fields.quantity_edit import QuantityEdit
 from gui.forms import choices
 from gui.forms.consequences import preset_changes
 from gui.forms.parts import Part
-from gui.theme import manager, theme
+from gui.widgets.link_button import LinkButton
 
 _LENGTHS = ("prompt_tokens", "output_tokens", "shared_prefix_tokens")
 
@@ -76,9 +73,8 @@ def build(document: Document, words: Words) -> Part:
     return Part("workload", [load, users, rate, *lengths], _summary, refresh, button)
 
 
-def _preset_button(document: Document, words: Words) -> QPushButton:
-    button = QPushButton()
-    button.setProperty("kind", "link")
+def _preset_button(document: Document, words: Words) -> LinkButton:
+    button = LinkButton(chevron=True)
     button.setAccessibleName(words("forms.presets"))
     button.setToolTip(words("forms.presets_help"))
     menu = QMenu(button)
@@ -93,19 +89,6 @@ def _preset_button(document: Document, words: Words) -> QPushButton:
 
         action.triggered.connect(take)
     button.setMenu(menu)
-    button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the chevron behind the name
-
-    def restyle() -> None:
-        t = theme()
-        button.setFont(t.font("caption_medium"))
-        button.setIcon(
-            QIcon(icons.pixmap("chevron_down", t.accent_text, t.px(12), button.devicePixelRatioF()))
-        )
-        button.setIconSize(QSize(t.px(12), t.px(12)))
-
-    restyle()
-    manager.changed.connect(restyle)
-    button.destroyed.connect(lambda: manager.changed.disconnect(restyle))
     return button
 
 
