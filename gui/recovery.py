@@ -7,8 +7,8 @@ was left behind by a crash and is offered at the next start.
 import contextlib
 import json
 import os
+import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,9 +49,8 @@ class Recovery(QObject):
         self._kept_revision = -1
         self._timer = QTimer(self, singleShot=True, interval=INTERVAL_MS)
         self._timer.timeout.connect(self._keep_aside)
-        # A disk may take long to say that it has written; the window does not wait for it.
-        self._writer = ThreadPoolExecutor(1, "recovery")
-        self._writing: Future[bool] | None = None
+        self._writing: threading.Thread | None = None
+        self._written = True
         document.changed.connect(self._on_changed)
         document.clean_changed.connect(self._on_clean_changed)
 
@@ -77,19 +76,28 @@ class Recovery(QObject):
         return True
 
     def _keep_aside(self) -> None:
-        """The same, written by a thread."""
+        """The same by a thread: a disk may take long to say that it has written."""
         revision = self._document.revision
         if self._document.is_clean or revision == self._kept_revision or not self._hold_lock():
             return
         self._settle()
-        self._writing = self._writer.submit(write_atomically, self._file, self._content())
+        content = self._content()
+
+        def write() -> None:
+            self._written = write_atomically(self._file, content)
+
+        self._writing = threading.Thread(target=write, name="recovery")
+        self._writing.start()
         self._kept_revision = revision
 
     def _settle(self) -> None:
         """Wait for a write under way, so that nothing overtakes it."""
-        if self._writing is not None and not self._writing.result():
-            self._kept_revision = -1
+        if self._writing is None:
+            return
+        self._writing.join()
         self._writing = None
+        if not self._written:
+            self._kept_revision = -1
 
     def _content(self) -> bytes:
         tree = {
@@ -104,7 +112,6 @@ class Recovery(QObject):
         """A normal end: nothing is left behind."""
         self._timer.stop()
         self._forget()
-        self._writer.shutdown()
         for lock in (self._lock, *self._claimed.values()):
             if lock is not None:
                 lock.unlock()
