@@ -42,7 +42,7 @@ def main(arguments):
     for key, value in tree.items():
         if isinstance(value, dict):
             inner = ",\n".join("  %s: %s" % (json.dumps(k), json.dumps(v)) for k, v in value.items())
-            rows.append(' %s: {\n%s\n }' % (json.dumps(key), inner))
+            rows.append(" %s: {\n%s\n }" % (json.dumps(key), inner))
         else:
             rows.append(" %s: %s" % (json.dumps(key), json.dumps(value)))
     TARGET.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")

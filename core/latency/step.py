@@ -41,7 +41,6 @@ from core.model.operators import (
     Operators,
     features,
     operators_of,
-    stored_bits,
 )
 from core.quantities import EXPECTED, FloatArray
 from core.spec.accelerator import Accelerator
@@ -187,7 +186,7 @@ class _OnDevice:
         for index, row in enumerate(operators.rows):
             unit, key = wide, cache_key
             if row.tensor_class is not None:
-                bits = stored_bits(weights, row.tensor_class)
+                bits = operators.stored_bits[row.tensor_class]
                 narrow = row.tensor_class in weights.narrow
                 unit = self.compute if narrow else wide
                 key = format_key(weights, bits, unit)

@@ -9,10 +9,11 @@ for a hundred thousand.
 
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from core.model.formats import stored_bits
 from core.model.parameters import TensorGroup, tensor_groups
 from core.quantities import FloatArray
 from core.spec.architecture import (
@@ -75,6 +76,7 @@ class Operators:
     recurrent_layers: int
     all_reduces: int
     all_reduce_bytes: float  # of one token in one all-reduce, per device
+    stored_bits: dict[TensorClass, float]  # per weight
 
 
 ONE, TOKENS, SEQUENCES, HISTORY, DECODES, PREFILLS, FIRST_WINDOW = range(7)
@@ -130,11 +132,6 @@ def operators_of(
     ).finish()
 
 
-def stored_bits(weights: WeightFormat, tensor_class: TensorClass) -> float:
-    """Bits per weight of a class of tensors."""
-    return float(weights.bits if tensor_class in weights.narrow else weights.wide_bits)
-
-
 class _Build:
     """Collects the rows of one model; used once."""
 
@@ -184,6 +181,9 @@ class _Build:
             recurrent_layers=self._layers(RecurrentMixer),
             all_reduces=reduces if self.tp > 1 else 0,
             all_reduce_bytes=2.0 * self.arch.hidden,
+            stored_bits={
+                cls: float(stored_bits(self.arch, self.weights, cls)) for cls in get_args(TensorClass)
+            },
         )
 
     def _layers(self, mixer: type) -> int:
@@ -197,7 +197,7 @@ class _Build:
         return float(sum(group.on_one_device(self.tp) for group in groups))
 
     def _bytes(self, parameters: float, tensor_class: TensorClass) -> float:
-        return parameters * stored_bits(self.weights, tensor_class) / 8
+        return parameters * float(stored_bits(self.arch, self.weights, tensor_class)) / 8
 
     def _matrices(self) -> None:
         """Everything that multiplies each token, or each sampled sequence, by a fixed matrix."""

@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Literal
 
+from core.model.formats import stored_bits
 from core.spec.architecture import (
     Architecture,
     Attention,
@@ -265,10 +266,6 @@ def active_parameters_with_embedding(arch: Architecture) -> int:
     return active_parameters(arch) + sum(g.parameters - g.active for g in tables)
 
 
-def _bits(weights: WeightFormat, tensor_class: TensorClass) -> Fraction:
-    return weights.bits if tensor_class in weights.narrow else Fraction(weights.wide_bits)
-
-
 @cache
 def _weight_bits(arch: Architecture, weights: WeightFormat, tensor_parallel: int, multiple: int) -> Fraction:
     total = Fraction(0)
@@ -277,7 +274,7 @@ def _weight_bits(arch: Architecture, weights: WeightFormat, tensor_parallel: int
         held = group.on_one_device(tensor_parallel)
         if group.rows:
             held *= Fraction(math.ceil(group.rows / step) * step, group.rows)
-        total += held * _bits(weights, group.tensor_class)
+        total += held * stored_bits(arch, weights, group.tensor_class)
     return total
 
 

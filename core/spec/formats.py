@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from core.spec.gguf_types import BASE_TYPE, TENSOR_TYPES
+
 TensorClass = Literal[
     "embedding", "head", "attention", "mlp", "expert", "shared_expert", "router", "norm", "vision"
 ]
@@ -33,6 +35,9 @@ class WeightFormat:
     computes: tuple[ComputeFormat, ...]
     wide_bits: int = 16  # of all other matrices; norms and router biases too
     note: str = ""
+    # The GGUF file type: a mixture whose bits depend on the model (core.model.formats); ``bits`` are
+    # then those of Llama-3.1-8B, for order and display only.
+    gguf: str = ""
 
 
 _ALL: frozenset[TensorClass] = MATRICES | {"embedding", "head", "router", "norm", "vision"}
@@ -48,6 +53,68 @@ def _plain(key: str, label: str, bits: int, computes: tuple[ComputeFormat, ...])
 def _grouped(element: int, group: int, *extra: Fraction | int) -> Fraction:
     """Element bits plus per-group extras (scale, zero point), all in bits."""
     return element + sum((Fraction(x) for x in extra), Fraction(0)) / group
+
+
+# Bits per weight of Llama-3.1-8B: published (llama.cpp, tools/quantize/README.md) where the table there
+# has the type, by the rules of core.model.formats for the others.
+_GGUF_NOMINAL: dict[str, str] = {
+    "F32": "32",
+    "BF16": "16",
+    "F16": "16.0005",
+    "Q8_0": "8.5008",
+    "Q6_K": "6.5633",
+    "Q5_K_M": "5.7036",
+    "Q5_K_S": "5.5704",
+    "Q5_1": "6.0377",
+    "Q5_0": "5.5704",
+    "Q4_K_M": "4.8944",
+    "Q4_K_S": "4.6672",
+    "IQ4_NL": "4.6818",
+    "Q4_1": "5.1031",
+    "Q4_0": "4.6358",
+    "IQ4_XS": "4.4597",
+    "MXFP4_MOE": "8.5008",
+    "NVFP4": "4.6358",
+    "Q3_K_L": "4.2979",
+    "Q3_K_M": "3.9960",
+    "IQ3_M": "3.7628",
+    "IQ3_S": "3.6606",
+    "Q3_K_S": "3.6429",
+    "IQ3_XS": "3.4977",
+    "IQ3_XXS": "3.2548",
+    "Q2_K": "3.1593",
+    "Q2_K_S": "2.9697",
+    "IQ2_M": "2.9294",
+    "IQ2_S": "2.7403",
+    "IQ2_XS": "2.5882",
+    "IQ2_XXS": "2.3824",
+    "TQ2_0": "2.5173",
+    "IQ1_M": "2.1460",
+    "TQ1_0": "2.1914",
+    "IQ1_S": "2.0042",
+    "Q1_0": "1.4817",
+}
+
+
+def gguf_key(file_type: str) -> str:
+    """Key of the weight format of a GGUF file type: "Q4_K_M" → "gguf_q4_k_m"."""
+    return f"gguf_{file_type.lower()}"
+
+
+def _gguf(file_type: str, nominal: str) -> WeightFormat:
+    """Multiplied as 16-bit numbers after expansion, on every card."""
+    plain = TENSOR_TYPES[BASE_TYPE[file_type]].block == 1
+    bits = TENSOR_TYPES[BASE_TYPE[file_type]].bits if plain else Fraction(nominal)
+    computes: tuple[ComputeFormat, ...] = ("fp16", "bf16", "fp32")
+    return WeightFormat(
+        gguf_key(file_type),
+        f"GGUF {file_type}",
+        bits,
+        _MLX,
+        computes,
+        int(bits) if plain else 16,
+        gguf=file_type,
+    )
 
 
 WEIGHT_FORMATS: dict[str, WeightFormat] = {
@@ -106,6 +173,7 @@ WEIGHT_FORMATS: dict[str, WeightFormat] = {
         # The plain bytes-per-parameter rule of textbooks: every tensor alike, no scales.
         _plain("int8", "INT8, plain", 8, ("int8", "bf16", "fp16", "fp32")),
         _plain("int4", "INT4, plain", 4, ("bf16", "fp16", "fp32")),
+        *(_gguf(file_type, nominal) for file_type, nominal in _GGUF_NOMINAL.items()),
     )
 }
 

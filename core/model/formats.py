@@ -1,0 +1,104 @@
+"""Bits per weight of a class of tensors, for every format and model.
+
+A GGUF file type is a mixture, so its bits depend on the model's shapes and depth; every other
+format has the same bits everywhere.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from core.errors import NotFound, Problem
+from core.model.gguf_mix import Mixture, is_outside
+from core.model.gguf_tensors import gguf_tensors
+from core.spec.architecture import Architecture
+from core.spec.formats import WEIGHT_FORMATS, TensorClass, WeightFormat, gguf_key
+from core.spec.gguf_types import BASE_TYPE, TENSOR_TYPES
+
+
+@dataclass(frozen=True, slots=True)
+class LayerBytes:
+    """Bytes of one layer in a file: all tensors, and of these the routed experts."""
+
+    total: int
+    experts: int
+
+
+@dataclass(frozen=True, slots=True)
+class GgufSizes:
+    """What a GGUF file of a model holds.  ``outside`` are tensors of no layer, by name."""
+
+    class_bits: dict[TensorClass, Fraction]
+    layers: tuple[LayerBytes, ...]
+    outside: dict[str, int]
+    parameters: int
+
+    @property
+    def bytes(self) -> int:
+        """All tensors, without header and padding."""
+        return sum(layer.total for layer in self.layers) + sum(self.outside.values())
+
+
+@lru_cache(maxsize=256)
+def gguf_sizes(arch: Architecture, file_type: str) -> GgufSizes:
+    """Sizes of ``arch`` in a file type such as "Q4_K_M".  Raises NotFound for an unknown type."""
+    if file_type not in BASE_TYPE:
+        raise NotFound(Problem("format_unknown", ("precision.weights",), {"format": file_type}))
+    mixture = Mixture(arch, file_type)
+    elements: dict[TensorClass, int] = {}
+    bits: dict[TensorClass, Fraction] = {}
+    totals, experts = [Fraction(0)] * arch.layers, [Fraction(0)] * arch.layers
+    outside: dict[str, int] = {}
+    for tensor in gguf_tensors(arch):
+        stored = tensor.elements * TENSOR_TYPES[mixture.type_of(tensor)].bits
+        cls = tensor.tensor_class
+        elements[cls] = elements.get(cls, 0) + tensor.elements
+        bits[cls] = bits.get(cls, Fraction(0)) + stored
+        if is_outside(tensor):
+            outside[tensor.name] = math.ceil(stored / 8)
+            continue
+        totals[tensor.layer] += stored
+        if cls == "expert":
+            experts[tensor.layer] += stored
+    return GgufSizes(
+        {cls: bits[cls] / elements[cls] for cls in elements},
+        tuple(LayerBytes(math.ceil(t / 8), math.ceil(e / 8)) for t, e in zip(totals, experts, strict=True)),
+        outside,
+        sum(elements.values()),
+    )
+
+
+def file_bytes(arch: Architecture, file_type: str) -> int:
+    """Bytes of all tensors of the text model in a GGUF file type."""
+    sizes = gguf_sizes(arch, file_type)
+    if arch.stated_parameters is None:
+        return sizes.bytes
+    return math.ceil(Fraction(sizes.bytes * arch.stated_parameters, sizes.parameters))
+
+
+def bits_per_weight(arch: Architecture, file_type: str) -> float:
+    """Mean bits of a stored weight, norms and routers included, as llama.cpp prints it."""
+    sizes = gguf_sizes(arch, file_type)
+    return 8 * sizes.bytes / sizes.parameters
+
+
+def class_bits(arch: Architecture, file_type: str) -> dict[TensorClass, Fraction]:
+    """Mean bits of a weight of each class of tensors that the model has."""
+    return dict(gguf_sizes(arch, file_type).class_bits)
+
+
+def stored_bits(arch: Architecture, weights: WeightFormat, tensor_class: TensorClass) -> Fraction:
+    """Bits per weight of a class of tensors of this model, in any format."""
+    if weights.gguf:
+        known = gguf_sizes(arch, weights.gguf).class_bits.get(tensor_class)
+        if known is not None:
+            return known
+        # Towers have a file of their own, in 16 bit.
+        return Fraction(32 if weights.gguf == "F32" else 16)
+    return weights.bits if tensor_class in weights.narrow else Fraction(weights.wide_bits)
+
+
+def gguf_format(file_type: str) -> WeightFormat | None:
+    """The weight format of a file type in any spelling, None for one nobody knows."""
+    return WEIGHT_FORMATS.get(gguf_key(file_type))
