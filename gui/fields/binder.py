@@ -72,7 +72,8 @@ def build(
     row = FieldRow(document, path, words, editor, lambda s: editor.set_value(get_value(s, path)), changes)
     editor.edited.connect(row.commit)
     editor.unreadable.connect(row.refuse)
-    editor.left.connect(document.end_merge)
+    editor.left.connect(row.end_edit)
+    editor.taken_back.connect(row.take_back)
     return row
 
 

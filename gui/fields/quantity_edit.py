@@ -67,6 +67,7 @@ class QuantityEdit(QLineEdit):
     edited = Signal(object)
     unreadable = Signal(object)
     left = Signal()
+    taken_back = Signal()
 
     def __init__(
         self,
@@ -106,12 +107,12 @@ class QuantityEdit(QLineEdit):
         """Show the document's value.  What is being typed stays when it already says so."""
         same = value == self._value
         self._value = value
+        if self._marked:
+            return  # the refused text stays to be repaired
         if self.hasFocus() and self.isModified():
             reading = read(self.text(), self._meta, self._whole, self._optional)
             if same or (reading.problem is None and reading.value == value):
                 return
-        if same and self._marked:
-            return
         self._write()
 
     def revert(self) -> None:
@@ -261,7 +262,7 @@ class QuantityEdit(QLineEdit):
             return
         if key == Qt.Key.Key_Escape and (self._marked or self.isModified()):
             self.revert()
-            self.edited.emit(self._value)
+            self.taken_back.emit()
             return
         super().keyPressEvent(event)
 

@@ -1,28 +1,22 @@
 """One line of a form: label, editor, and below it the reason when a value is refused."""
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
 from core.errors import Problem
+from core.spec.change import get_value
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui.document import Document
+from gui.fields.quantity_edit import QuantityEdit
 from gui.theme import manager, theme
 
 Changes = Callable[[Scenario, object], Sequence[tuple[str, object]]]
 Show = Callable[[Scenario], None]
-
-
-class Editor(Protocol):
-    """What a row needs of its editor, besides being a widget."""
-
-    marked: bool
-
-    def mark(self, reason: str) -> None:
-        """Show the content as refused."""
 
 
 class FieldRow(QWidget):
@@ -50,7 +44,8 @@ class FieldRow(QWidget):
         self._show = show
         self._changes = changes
         self._sending = False
-        self._refusal = ""
+        self._refusals: tuple[Problem, ...] = ()
+        self._start: dict[str, object] = {}  # what the edit under way has changed, as it was before
         name = words(f"fields.{path}.label")
         told = words(f"fields.{path}.help")
         editor.setAccessibleName(name)
@@ -88,7 +83,9 @@ class FieldRow(QWidget):
 
     def refresh(self, scenario: Scenario) -> None:
         """Show the scenario's value; a refused text stays until it is repaired or taken back."""
-        if not self._marked():
+        if not self._sending:
+            self._start = {}
+        if not self._marked() or isinstance(self.editor, QuantityEdit):  # which keeps a marked text itself
             self._show(scenario)
 
     def show_problem(self, text: str) -> None:
@@ -96,6 +93,7 @@ class FieldRow(QWidget):
         self.editor.mark(text)  # type: ignore[attr-defined]
         self.reason.setText(text)
         self.reason.setVisible(bool(text))
+        self._fit_reason()
         described = text or self._words(f"fields.{self.path}.help")
         self.editor.setAccessibleDescription(described)
         self.updateGeometry()
@@ -104,10 +102,11 @@ class FieldRow(QWidget):
         return bool(self.editor.marked)  # type: ignore[attr-defined]
 
     def _on_rejected(self, problems: Sequence[Problem]) -> None:
-        mine = [p for p in problems if self.path in p.paths]
         if self._sending:
-            self._refusal = self._words.problem((mine or list(problems))[0])
-        elif mine and self.path in self._document.refused:
+            self._refusals = tuple(problems)
+            return
+        mine = [p for p in problems if self.path in p.paths]
+        if mine and self.path in self._document.refused:
             self.show_problem(self._words.problem(mine[0]))
 
     def _on_refused_changed(self) -> None:
@@ -122,29 +121,73 @@ class FieldRow(QWidget):
 
     def commit(self, value: object) -> None:
         """Set the field to a value that an editor gives."""
-        changes = self._changes(self._document.scenario, value) if self._changes else [(self.path, value)]
-        self._refusal = ""
-        self._sending = True
-        try:
-            taken = self._document.set_values(list(changes), self.path)
-        finally:
-            self._sending = False
-        self.show_problem("" if taken else self._refusal)
+        scenario = self._document.scenario
+        changes = list(self._changes(scenario, value) if self._changes else [(self.path, value)])
+        before = {path: get_value(scenario, path) for path, _ in changes}
+        refusals = self._send(changes)
+        if refusals:
+            self.refuse(next((p for p in refusals if self.path in p.paths), refusals[0]))
+        else:
+            self._start = {**before, **self._start}
+            self.show_problem("")
+
+    def _send(self, changes: list[tuple[str, object]]) -> tuple[Problem, ...]:
+        """Hand changes to the document; the problems when it refuses them."""
+        self._refusals = ()
+        with self._own_edit():
+            taken = self._document.set_values(changes, self.path)
+        return () if taken else self._refusals
 
     def refuse(self, problem: Problem) -> None:
-        """The text cannot be read as a value."""
+        """What stands in the editor cannot be: say why, and go back to where the typing began.
+
+        "100K" is typed through 1, 10 and 100: none of these is what the person had.
+        """
+        self.show_problem(self._words.problem(problem))
+        with self._own_edit():
+            if self._start:
+                self._document.set_values(list(self._start.items()), self.path)
+                self._start = {}
+            self._document.refuse(self.path, problem)
+
+    def take_back(self) -> None:
+        """Escape: everything as it was before the typing began."""
+        with self._own_edit():
+            start = self._start or {self.path: get_value(self._document.scenario, self.path)}
+            self._document.set_values(list(start.items()), self.path)
+            self._start = {}
+        self.show_problem("")
+        self._show(self._document.scenario)
+
+    def end_edit(self) -> None:
+        """The editor is left: what is typed next is another edit."""
+        self._start = {}
+        self._document.end_merge()
+
+    @contextmanager
+    def _own_edit(self) -> Iterator[None]:
         self._sending = True
         try:
-            self._document.refuse(self.path, problem)
+            yield
         finally:
             self._sending = False
-        self.show_problem(self._words.problem(problem))
 
     # -- look ------------------------------------------------------------------------------------
 
     def set_label_width(self, width: int) -> None:
         """Width of the label column."""
         self.label.setFixedWidth(width)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The reason wraps anew."""
+        super().resizeEvent(event)
+        self._fit_reason()
+
+    def _fit_reason(self) -> None:
+        """Height for the wrapped text: layouts of fixed rows do not ask for it."""
+        if self.reason.text():
+            taken = self.label.width() + self._grid.horizontalSpacing() if self.label.text() else 0
+            self.reason.setFixedHeight(self.reason.heightForWidth(max(80, self.width() - taken)) + 3)
 
     def _restyle(self) -> None:
         t = theme()

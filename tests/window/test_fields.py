@@ -270,3 +270,38 @@ def test_undo_from_outside_reaches_the_editor(qtbot: QtBot, document: Document, 
 def test_editors_have_names_for_screen_readers(users_row: FieldRow) -> None:
     assert users_row.editor.accessibleName() == "Users"
     assert users_row.editor.accessibleDescription()
+
+
+def test_a_refused_number_leaves_no_half_typed_one_behind(
+    qtbot: QtBot, document: Document, users_row: FieldRow
+) -> None:
+    before = document.scenario
+    users_row.editor.selectAll()  # type: ignore[attr-defined]
+    qtbot.keyClicks(users_row.editor, "12x")
+    assert document.scenario == before
+    assert users_row.editor.text() == "12x"  # type: ignore[attr-defined]
+    assert not document.undo_stack.canUndo()
+
+
+def test_escape_undoes_the_whole_typing(qtbot: QtBot, document: Document, users_row: FieldRow) -> None:
+    before = document.scenario
+    for typed in ("123", "12x"):
+        users_row.editor.selectAll()  # type: ignore[attr-defined]
+        qtbot.keyClicks(users_row.editor, typed)
+        qtbot.keyClick(users_row.editor, Qt.Key.Key_Escape)
+        assert document.scenario == before
+        assert users_row.editor.text() == str(before.workload.users)  # type: ignore[attr-defined]
+        assert not document.refused
+        assert not users_row.reason.isVisible()
+
+
+def test_a_long_reason_is_shown_whole(qtbot: QtBot, document: Document) -> None:
+    row = build(document, "workload.prompt_tokens", Words("en"))
+    qtbot.addWidget(row)
+    row.set_label_width(88)
+    row.resize(240, 100)
+    with qtbot.waitExposed(row):
+        row.show()
+    row.commit(10**8)
+    qtbot.waitUntil(lambda: row.reason.isVisible() and row.reason.width() > 100)
+    assert row.reason.height() >= row.reason.heightForWidth(row.reason.width())
