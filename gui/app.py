@@ -1,6 +1,5 @@
 """From nothing to a window, in this order: hooks, folders, preferences, words, theme, window."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,5 +132,6 @@ def run(app: QApplication, started: Started) -> int:
     """Show the window and stay until it is closed."""
     started.window.show()
     status = app.exec()
-    sys.excepthook = sys.__excepthook__
+    if started.crash is not None:
+        started.crash.uninstall()
     return status

@@ -43,6 +43,16 @@ class CrashLog:
         )
         qInstallMessageHandler(self._on_qt_message)
 
+    def uninstall(self) -> None:
+        """Give everything back: at the end of the program, when there is nothing left to keep."""
+        sys.excepthook = sys.__excepthook__
+        threading.excepthook = threading.__excepthook__
+        qInstallMessageHandler(None)
+        if self._file is not None:
+            faulthandler.disable()
+            self._file.close()
+            self._file = None
+
     def write(self, text: str) -> None:
         """Add a line with its time."""
         if self._file is None:
