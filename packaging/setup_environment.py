@@ -6,6 +6,7 @@ that the library of the same name keeps its name.
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import hashlib
 import importlib.util
@@ -38,6 +39,26 @@ WINDOW_LIBRARIES = {
 # The freezer packs only what it finds.
 FREEZE_LIBRARIES = {"libwayland-cursor.so.0": "libwayland-cursor0"}
 TEST_PROGRAMS = {"Xvfb": "xvfb", "objdump": "binutils"}
+# Settings of pip that say where packages come from and how to get there.
+PIP_SOURCES = frozenset(
+    [
+        "index-url",
+        "extra-index-url",
+        "no-index",
+        "find-links",
+        "trusted-host",
+        "cert",
+        "client-cert",
+        "proxy",
+        "timeout",
+        "default-timeout",
+        "retries",
+        "keyring-provider",
+        "use-feature",
+        "cache-dir",
+        "no-cache-dir",
+    ]
+)
 CHINESE_FONTS = ("wqy-microhei", "NotoSansCJK", "NotoSansSC", "DroidSansFallback")
 
 
@@ -78,9 +99,14 @@ def program() -> list[str]:
 def clean_environ(**extra: str) -> dict[str, str]:
     """The process environment without what would lead Python or pip astray."""
     dropped = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_REQUIRE_HASHES")
+    dropped += ("PIP_CONSTRAINT", "PIP_REQUIREMENT", "PIP_NO_DEPS", "PIP_DRY_RUN", "PIP_PYTHON")
     environ = {key: value for key, value in os.environ.items() if key not in dropped}
     environ.update(
-        PIP_USER="0", PIP_NO_INPUT="1", PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_REQUIRE_VIRTUALENV="0"
+        PIP_USER="0",
+        PIP_NO_INPUT="1",
+        PIP_DISABLE_PIP_VERSION_CHECK="1",
+        PIP_REQUIRE_VIRTUALENV="0",
+        PIP_QUIET="0",
     )
     environ.update(extra)
     return environ
@@ -221,9 +247,38 @@ def _install_packages(python: Path, kind: str) -> None:
     say("  Python packages")
     target = f"{ROOT}[dev]" if kind == "test" else str(ROOT)
     pip = [str(python), "-m", "pip", "install", "--no-input", "-c", str(CONSTRAINTS)]
-    steps = [[*pip, "setuptools"], [*pip, "--no-build-isolation", "-e", target]]
-    if all(_run(step) for step in steps):
-        return
-    say("  once more, without this machine's settings of pip")
-    if not all(_run(step, PIP_CONFIG_FILE=os.devnull) for step in steps):
-        raise SetupError("pip could not install the packages; the reason stands above.")
+    environ = _pip_settings(python)
+    for step in ([*pip, "setuptools"], [*pip, "--no-build-isolation", "-e", target]):
+        if not _run(step, **environ):
+            raise SetupError("pip could not install the packages; the reason stands above.")
+
+
+def _pip_settings(python: Path) -> dict[str, str]:
+    """This machine's settings of pip as variables: where packages come from, and nothing else.
+
+    Settings such as ``target``, ``user`` or a constraint of the machine would lead the installation
+    astray, so the files that hold them are not read.
+    """
+    command = [str(python), "-m", "pip", "config", "list"]
+    asked = subprocess.run(command, env=clean_environ(), capture_output=True, text=True, check=False)
+    if asked.returncode:
+        return {}
+    settings = {"PIP_CONFIG_FILE": os.devnull}
+    for line in asked.stdout.splitlines():
+        name, _, text = line.partition("=")
+        section, _, key = name.rpartition(".")
+        if (
+            section in ("global", "install")
+            and key in PIP_SOURCES
+            and f"PIP_{_variable(key)}" not in os.environ
+        ):
+            try:
+                value = str(ast.literal_eval(text))
+            except (SyntaxError, ValueError):
+                continue
+            settings[f"PIP_{_variable(key)}"] = " ".join(value.split())
+    return settings
+
+
+def _variable(key: str) -> str:
+    return key.upper().replace("-", "_")

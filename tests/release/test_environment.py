@@ -109,6 +109,25 @@ def test_foreign_settings_do_not_reach_the_environment(
     assert environ["PIP_USER"] == "0"
 
 
+def test_of_the_machine_s_pip_only_the_sources_are_kept(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Tried with a user's real settings: "target" alone made every installation land elsewhere."""
+    settings = tmp_path / "pip.conf"
+    settings.write_text(
+        "[global]\nindex-url = file:///mirror/simple\nuser = true\nconstraint = /etc/odd.txt\nquiet = 3\n"
+        "[install]\ntarget = /elsewhere\nfind-links =\n  /one\n  /two\n"
+    )
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(settings))
+    kept = setup._pip_settings(Path(sys.executable))
+    assert kept["PIP_INDEX_URL"] == "file:///mirror/simple"
+    assert kept["PIP_FIND_LINKS"] == "/one /two"
+    assert kept["PIP_CONFIG_FILE"] == os.devnull
+    assert not {"PIP_TARGET", "PIP_USER", "PIP_CONSTRAINT", "PIP_QUIET"} & set(kept)
+
+
 def test_every_pin_is_exact_and_every_dependency_is_pinned() -> None:
     import tomllib
 
