@@ -1,6 +1,6 @@
 """What the size of the window decides: widths, heights and gaps, for every workspace alike."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QSize
 
@@ -16,11 +16,14 @@ class Sizes:
     row_gap: int  # between the rows of plots
     open_sections: int  # form sections open when nobody has said otherwise
     columns: int = 2  # of plots
+    folded: bool = False  # no room for forms and results side by side
 
 
 GUTTER = 24  # left and right of the centre
 COLUMN_GAP = 32
 TABS = 36
+LEAST_FORMS = 240
+LEAST_CENTRE = 616  # five cards, narrower than they like to be
 LEAST_PLOT = 196  # height below which the plots scroll instead
 _SMALL = Sizes("small", 272, 60, 88, 8, 2)
 _MEDIUM = Sizes("medium", 288, 72, 104, 20, 4)
@@ -36,7 +39,5 @@ def sizes_for(window: QSize, scale: float) -> Sizes:
     elif wide >= 1760 and high >= 960:
         found = _LARGE
     if window.width() < 1240 or scale > 1.5:
-        return Sizes(
-            found.name, found.forms, found.verdict, found.strip, found.row_gap, found.open_sections, 1
-        )
-    return found
+        found = replace(found, columns=1)
+    return replace(found, folded=wide < found.forms + LEAST_CENTRE)

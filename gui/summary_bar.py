@@ -12,6 +12,8 @@ from gui.widgets import paint
 
 HEIGHT = 36
 _START, _GAP, _EDGE = 34, 32, 24
+_DETAIL = " · "
+_YIELD_ORDER = ("model", "precision", "engine", "engine", "hardware", "targets", "workload")
 Part = tuple[str, str, str]  # key of the section, its title, its summary
 
 
@@ -72,9 +74,14 @@ class SummaryBar(QWidget):
         icons.draw(
             painter, "chevron_right", QRectF(10, (height - size) / 2, size, size).topLeft(), t.ink2, size
         )
-        parts = self._parts()
         label, value = t.font("body"), t.font("body_medium")
         gap = t.px(_GAP)
+
+        def excess(parts: Sequence[Part]) -> float:
+            used = sum(paint.width(label, title) + 8 + paint.width(value, text) for _, title, text in parts)
+            return used + gap * (len(parts) - 1) + _START + _EDGE - self.width()
+
+        parts = shortened(self._parts(), excess)
         titles = [paint.width(label, title) + 8 for _, title, _ in parts]
         wide = [paint.width(value, summary) for *_, summary in parts]
         room = self.width() - _START - _EDGE - sum(titles) - gap * max(0, len(parts) - 1)
@@ -94,6 +101,18 @@ class SummaryBar(QWidget):
                 paint.focus_ring(painter, QRectF(x - 6, 4, box.right() - x + 12, height - 9), t.accent)
             x = box.right() + gap
         painter.end()
+
+
+def shortened(parts: Sequence[Part], excess: Callable[[Sequence[Part]], float]) -> list[Part]:
+    """Leave out last details, those of the model first, until ``excess`` is gone or nothing is left to go."""
+    kept = list(parts)
+    for key in _YIELD_ORDER:
+        for index, (name, title, text) in enumerate(kept):
+            if excess(kept) <= 0:
+                return kept
+            if name == key and _DETAIL in text:
+                kept[index] = (name, title, text.rpartition(_DETAIL)[0])
+    return kept
 
 
 def shared(wanted: Sequence[float], room: float) -> list[float]:

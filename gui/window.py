@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, QSettings, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QIcon, QResizeEvent, QShowEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QVBoxLayout, QWidget
 
 from core.errors import InferometerError, Problem
@@ -61,6 +61,7 @@ class MainWindow(QWidget):
         self._settings = settings
         self._may_close = False
         self._asking = False
+        self._folded_for_room = False
         self._found: tuple[Complaint, ...] = ()  # what the estimate itself complains of
         self.estimation = Estimation(document, self)
         self.actions_ = Actions(self, words)
@@ -75,7 +76,6 @@ class MainWindow(QWidget):
 
     def _build(self) -> None:
         self.setObjectName("window")
-        self.setWindowIcon(QIcon())
         self.setMinimumSize(LEAST)
         self.setAcceptDrops(True)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
@@ -197,6 +197,10 @@ class MainWindow(QWidget):
         sizes = sizes_for(self.size(), themes.theme().scale)
         self.toolbar.set_small(sizes.name == "small")
         self.workspace.set_sizes(sizes)
+        fold = self.actions_["fold_forms"]
+        if sizes.folded != self._folded_for_room:
+            self._folded_for_room = sizes.folded
+            fold.setChecked(sizes.folded)
 
     def _restyle(self) -> None:
         for command in COMMANDS:
@@ -282,11 +286,18 @@ class MainWindow(QWidget):
                 "refused",
                 "bad",
                 self.words("window.refused", field=field, value=self._shown(path)),
-                [(self.words("window.go_to", field=field), lambda: self.go_to(path))],
+                [(self.words("window.go_to", field=self._place_of(path)), lambda: self.go_to(path))],
             )
         else:
             self.workspace.messages.drop("refused")
         self._count_problems()
+
+    def _place_of(self, path: str) -> str:
+        """Section and field, as they are found in the forms."""
+        forms, field = self.workspace.forms, self.words.field(path)
+        row = forms.row_of(path)
+        titles = [s.head.title for s in forms.sections.values() if row in s.rows]
+        return " › ".join((*titles, field))
 
     def _shown(self, path: str) -> str:
         """The value that a field has in the scenario, as an editor would show it."""

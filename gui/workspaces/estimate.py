@@ -22,7 +22,7 @@ from gui.document import Document
 from gui.estimation import Estimation
 from gui.forms.panel import FormsPanel
 from gui.messages import MessageArea
-from gui.sizes import COLUMN_GAP, GUTTER, LEAST_PLOT, TABS, Sizes
+from gui.sizes import COLUMN_GAP, GUTTER, LEAST_CENTRE, LEAST_FORMS, LEAST_PLOT, TABS, Sizes
 from gui.summary_bar import SummaryBar
 from gui.theme import manager, theme
 from gui.toolbar import TextTab
@@ -179,6 +179,8 @@ class EstimateWorkspace(QWidget):
         small = sizes.name == "small"
         self.verdict.set_small(small)
         self.cards.set_small(small)
+        self.cards.setMinimumWidth(t.px(LEAST_CENTRE))
+        self.forms.setMinimumWidth(t.px(LEAST_FORMS))
         self._tab_row.setFixedHeight(t.px(TABS))
         self.ledger.set_density(sizes.name)
         self.forms.set_density(sizes.name)
@@ -199,7 +201,7 @@ class EstimateWorkspace(QWidget):
         self._grid.setVerticalSpacing(t.px(sizes.row_gap))
         self._grid.setContentsMargins(GUTTER, t.px(8), GUTTER, t.px(12))
         for index, place in enumerate(self._places):
-            place.setMinimumHeight(t.px(LEAST_PLOT))
+            place.setMinimumHeight(max(t.px(LEAST_PLOT), place.minimumSizeHint().height()))
             self._grid.addWidget(place, index // sizes.columns, index % sizes.columns)
         for column in range(2):
             self._grid.setColumnStretch(column, 1 if column < sizes.columns else 0)
