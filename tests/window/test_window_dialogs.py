@@ -1,0 +1,59 @@
+"""The dialogs on the screen: they open without blocking and answer once."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
+from pytestqt.qtbot import QtBot
+
+from core.words import Words
+from gui.dialogs.service import QtDialogs, Question
+from gui.window import MainWindow
+
+UNSAVED = Question("unsaved", ("save", "discard", "cancel"), "cancel", (("name", "a.json"),), ("discard",))
+
+
+def the_box(qtbot: QtBot) -> QMessageBox:
+    def boxes() -> list[QMessageBox]:
+        return [w for w in QApplication.topLevelWidgets() if isinstance(w, QMessageBox) and w.isVisible()]
+
+    qtbot.waitUntil(lambda: bool(boxes()), timeout=5000)
+    return boxes()[0]
+
+
+@pytest.mark.parametrize("answer", ["save", "discard", "cancel"])
+def test_each_button_gives_its_answer(qtbot: QtBot, window: MainWindow, answer: str) -> None:
+    window.show()
+    words = Words("en")
+    answers: list[str] = []
+    QtDialogs(words).ask(window, UNSAVED, answers.append)
+    assert answers == []
+    box = the_box(qtbot)
+    assert "a.json" in box.text()
+    label = words(f"dialogs.unsaved.{answer}")
+    next(button for button in box.buttons() if button.text().replace("&", "") == label).click()
+    qtbot.waitUntil(lambda: answers == [answer], timeout=5000)
+
+
+def test_escape_means_cancel(qtbot: QtBot, window: MainWindow) -> None:
+    window.show()
+    answers: list[str] = []
+    QtDialogs(Words("en")).ask(window, UNSAVED, answers.append)
+    the_box(qtbot).close()
+    qtbot.waitUntil(lambda: answers == ["cancel"], timeout=5000)
+
+
+def test_a_file_dialog_that_is_closed_gives_no_file(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    window.show()
+    chosen: list[Path | None] = []
+    QtDialogs(Words("en")).save_file(window, tmp_path / "a.json", chosen.append)
+    dialog = next(w for w in QApplication.topLevelWidgets() if isinstance(w, QFileDialog))
+    dialog.reject()
+    qtbot.waitUntil(lambda: chosen == [None], timeout=5000)
+
+
+@pytest.mark.parametrize("question", ["unsaved", "changed_on_disk"])
+def test_every_question_has_its_words(question: str) -> None:
+    words = Words("en")
+    for part in ("text", "detail", "cancel"):
+        assert words.has(f"dialogs.{question}.{part}")
