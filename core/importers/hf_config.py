@@ -44,10 +44,16 @@ def architecture_from_config(
         vision, audio = vision_parameters_stated, audio_parameters_stated
         vision = vision_parameters(top, arch.hidden) if vision is None else vision
         audio = audio_parameters(top, arch.hidden) if audio is None else audio
+        module, beside = family.prediction(text, family, arch) if family.prediction else ((), 0)
+        whole = {
+            **arch.model_dump(),
+            "vision_parameters": vision,
+            "audio_parameters": audio,
+            "mtp_groups": tuple(group.model_dump() for group in module),
+            "mtp_other_parameters": beside,
+        }
         # Checked as a whole once more: what is read here can be stored in a scenario.
-        return Architecture.model_validate(
-            {**arch.model_dump(), "vision_parameters": vision, "audio_parameters": audio}
-        )
+        return Architecture.model_validate(whole)
     except ValidationError as error:
         raise _impossible(error, text.model_type) from None
 

@@ -16,11 +16,14 @@ from core.model.formats import stored_bits
 from core.spec.architecture import (
     Architecture,
     Attention,
+    CompressedAttention,
     DenseMlp,
     LatentAttention,
     LayerGroup,
     MixtureOfExperts,
     RecurrentMixer,
+    SparseIndexer,
+    TokenMixer,
 )
 from core.spec.formats import TensorClass, WeightFormat
 
@@ -28,6 +31,7 @@ Part = Literal[
     "embedding",
     "head",
     "attention",
+    "recurrent",
     "mlp",
     "experts",
     "shared_experts",
@@ -97,6 +101,7 @@ def _attention(mixer: Attention, hidden: int) -> Iterator[TensorGroup]:
         yield _always("norm", "norms", (1 if mixer.reuses_cache else 2) * mixer.head_dim, REPLICATED)
     elif mixer.qk_norm == "full":
         yield _always("norm", "norms", queries + keys, REPLICATED)
+    yield from _indexer(mixer.indexer, hidden, query_input)
     if mixer.other_parameters:
         yield _always("norm", "attention", mixer.other_parameters, REPLICATED)
 
@@ -105,25 +110,52 @@ def _latent_attention(mixer: LatentAttention, hidden: int) -> Iterator[TensorGro
     queries = mixer.heads * (mixer.nope_head_dim + mixer.rope_head_dim)
     expanded = mixer.heads * (mixer.nope_head_dim + mixer.value_head_dim)
     query_input = hidden if mixer.query_rank is None else mixer.query_rank
-    sharded = query_input * queries + mixer.kv_rank * expanded + mixer.heads * mixer.value_head_dim * hidden
+    output = mixer.heads * mixer.value_head_dim
+    gate = {"none": 0, "per_head": mixer.heads, "elementwise": output}[mixer.output_gate]
+    sharded = query_input * queries + mixer.kv_rank * expanded + hidden * (output + gate)
     yield _always("attention", "attention", sharded, mixer.heads)
     # The down projections serve every head, so every device keeps them whole.
     down = hidden * (mixer.kv_rank + mixer.rope_head_dim) + hidden * (mixer.query_rank or 0)
     yield _always("attention", "attention", down, REPLICATED)
     yield _always("norm", "norms", mixer.kv_rank + (mixer.query_rank or 0), REPLICATED)
-    if mixer.indexer is not None and not mixer.indexer.reuses_choice:
-        heads, dim = mixer.indexer.heads, mixer.indexer.head_dim
-        matrices = query_input * heads * dim + hidden * dim + hidden * heads
-        yield _always("attention", "attention", matrices, REPLICATED)
-        yield _always("norm", "norms", 2 * dim, REPLICATED)
+    yield from _indexer(mixer.indexer, hidden, query_input)
     if mixer.other_parameters:
         yield _always("norm", "attention", mixer.other_parameters, REPLICATED)
+
+
+def _compressed_attention(mixer: CompressedAttention, hidden: int) -> Iterator[TensorGroup]:
+    width = mixer.heads * mixer.head_dim
+    # Each group narrows its own heads, then all groups together widen to the hidden state.
+    narrow = width * mixer.output_rank
+    widen = mixer.output_groups * mixer.output_rank * hidden
+    yield _always("attention", "attention", mixer.query_rank * width, mixer.heads)
+    yield _always("attention", "attention", narrow + widen, mixer.output_groups)
+    entry = mixer.compressor_projections * hidden * mixer.head_dim
+    down = hidden * (mixer.query_rank + mixer.head_dim) + entry
+    yield _always("attention", "attention", down, REPLICATED)
+    norms = mixer.query_rank + mixer.head_dim * (1 if mixer.tokens_per_entry is None else 2)
+    yield _always("norm", "norms", norms, REPLICATED)
+    if mixer.sinks:
+        yield _always("norm", "attention", mixer.heads, mixer.heads)
+    yield from _indexer(mixer.indexer, hidden, mixer.query_rank)
+    if mixer.other_parameters:
+        yield _always("norm", "attention", mixer.other_parameters, REPLICATED)
+
+
+def _indexer(indexer: SparseIndexer | None, hidden: int, query_input: int) -> Iterator[TensorGroup]:
+    if indexer is None or indexer.reuses_choice:
+        return
+    heads, dim = indexer.heads, indexer.head_dim
+    matrices = query_input * heads * dim + indexer.key_projections * hidden * dim
+    matrices += hidden * heads if indexer.head_weights else 0
+    yield _always("attention", "attention", matrices, REPLICATED)
+    yield _always("norm", "norms", 2 * dim + indexer.other_parameters, REPLICATED)
 
 
 def _recurrent(mixer: RecurrentMixer) -> Iterator[TensorGroup]:
-    yield _always("attention", "attention", mixer.projection_parameters)
+    yield _always("attention", "recurrent", mixer.projection_parameters, mixer.heads)
     if mixer.other_parameters:
-        yield _always("norm", "attention", mixer.other_parameters, REPLICATED)
+        yield _always("norm", "recurrent", mixer.other_parameters, mixer.heads)
 
 
 def _block(width: int, intermediate: int, gated: bool) -> int:
@@ -159,14 +191,21 @@ def _experts(mixer: MixtureOfExperts, hidden: int) -> Iterator[TensorGroup]:
         yield _always("norm", "experts", mixer.other_parameters, REPLICATED)
 
 
+def _token_mixer(mixer: TokenMixer, hidden: int) -> Iterator[TensorGroup]:
+    match mixer:
+        case Attention():
+            yield from _attention(mixer, hidden)
+        case LatentAttention():
+            yield from _latent_attention(mixer, hidden)
+        case CompressedAttention():
+            yield from _compressed_attention(mixer, hidden)
+        case RecurrentMixer():
+            yield from _recurrent(mixer)
+
+
 def _layer(group: LayerGroup, hidden: int) -> Iterator[TensorGroup]:
-    match group.token_mixer:
-        case Attention() as attention:
-            yield from _attention(attention, hidden)
-        case LatentAttention() as latent:
-            yield from _latent_attention(latent, hidden)
-        case RecurrentMixer() as recurrent:
-            yield from _recurrent(recurrent)
+    for mixer in group.token_mixers:
+        yield from _token_mixer(mixer, hidden)
     match group.channel_mixer:
         case DenseMlp() as mlp:
             yield _always("mlp", "mlp", _block(hidden, mlp.intermediate, mlp.gated))
@@ -176,6 +215,8 @@ def _layer(group: LayerGroup, hidden: int) -> Iterator[TensorGroup]:
             yield from _experts(moe, hidden)
     if group.norm_parameters:
         yield _always("norm", "norms", group.norm_parameters, REPLICATED)
+    if group.other_parameters:
+        yield _always("router", "other", group.other_parameters, REPLICATED)
 
 
 def _outside_layers(arch: Architecture) -> Iterator[TensorGroup]:
@@ -264,6 +305,14 @@ def active_parameters_with_embedding(arch: Architecture) -> int:
     """The same with the input table counted, as many publishers do."""
     tables = (g for g in tensor_groups(arch) if g.part == "embedding")
     return active_parameters(arch) + sum(g.parameters - g.active for g in tables)
+
+
+def mtp_parameters(arch: Architecture) -> int:
+    """Weights of the multi-token-prediction module, which no other count includes."""
+    layers = sum(
+        group.count * part.parameters for group in arch.mtp_groups for part in _layer(group, arch.hidden)
+    )
+    return layers + arch.mtp_other_parameters
 
 
 @cache

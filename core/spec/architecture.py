@@ -15,6 +15,19 @@ from core.spec.base import Spec, declared
 Count = Annotated[int, Field(ge=0, le=10**16)]
 
 
+class SparseIndexer(Spec):
+    """The small attention that picks the top-k tokens a sparse layer reads."""
+
+    heads: int = declared(kind="count", ge=1, le=4096)
+    head_dim: int = declared(kind="count", ge=1, le=65536)
+    top_k: int = declared(kind="count", ge=1)  # tokens that are read at most
+    tokens_per_key: int = declared(1, kind="count", ge=1, le=1_000_000)  # that share one cached key
+    key_projections: int = declared(1, kind="count", ge=1, le=64)  # hidden × head_dim matrices
+    head_weights: bool = True  # a learned weight for each of its heads
+    reuses_choice: bool = False  # takes the tokens that an earlier layer picked, has no weights
+    other_parameters: Count = 0
+
+
 class Attention(Spec):
     """Softmax attention: MHA, GQA and MQA, over everything or over a window."""
 
@@ -33,16 +46,9 @@ class Attention(Spec):
     reuses_cache: bool = False  # reads the cache of an earlier layer, has no K and V of its own
     key_is_value: bool = False  # one projection makes both K and V; both are cached
     query_rank: int | None = None  # queries go through a narrow space with a norm; None: one projection
+    source: Literal["text", "image"] = "text"  # image: keys and values are of the image's tokens
+    indexer: SparseIndexer | None = None
     other_parameters: Count = 0  # small tensors without a field of their own
-
-
-class SparseIndexer(Spec):
-    """The small attention that picks the top-k tokens a sparse layer reads."""
-
-    heads: int = declared(kind="count", ge=1, le=4096)
-    head_dim: int = declared(kind="count", ge=1, le=65536)
-    top_k: int = declared(kind="count", ge=1)
-    reuses_choice: bool = False  # takes the tokens that an earlier layer picked, has no weights
 
 
 class LatentAttention(Spec):
@@ -55,7 +61,30 @@ class LatentAttention(Spec):
     nope_head_dim: int = declared(kind="count", ge=0, le=65536)
     rope_head_dim: int = declared(kind="count", ge=0, le=65536)
     value_head_dim: int = declared(kind="count", ge=1, le=65536)
+    output_gate: Literal["none", "per_head", "elementwise"] = "none"
     indexer: SparseIndexer | None = None
+    other_parameters: Count = 0
+
+
+class CompressedAttention(Spec):
+    """One vector a token is key and value of all heads; old tokens are kept compressed.
+
+    The last ``window`` tokens are kept one by one, all tokens as one entry for each
+    ``tokens_per_entry`` of them (None: not at all).  The output goes through ``output_groups``
+    narrow projections.
+    """
+
+    kind: Literal["compressed_attention"] = "compressed_attention"
+    heads: int = declared(kind="count", ge=1, le=4096)
+    head_dim: int = declared(kind="count", ge=1, le=65536)
+    query_rank: int = declared(kind="count", ge=1, le=65536)
+    output_groups: int = declared(kind="count", ge=1, le=4096)
+    output_rank: int = declared(kind="count", ge=1, le=65536)
+    window: int = declared(kind="count", ge=1, le=10**9)
+    tokens_per_entry: int | None = None
+    compressor_projections: Count = 0  # hidden × head_dim matrices that make an entry
+    indexer: SparseIndexer | None = None  # picks among the entries
+    sinks: bool = False  # one learned logit a head
     other_parameters: Count = 0
 
 
@@ -64,7 +93,9 @@ class RecurrentMixer(Spec):
 
     kind: Literal["recurrent"] = "recurrent"
     family: Literal["gated_delta", "kimi_delta", "mamba", "mamba2", "lightning", "short_conv"]
-    heads: int = declared(kind="count", ge=1, le=65536)
+    heads: int = declared(kind="count", ge=1, le=1_000_000)  # parts that never mix; channels where none
+    key_dim: Count = 0  # the state of a head is key_dim × value_dim; 0: not stated
+    value_dim: Count = 0
     state_elements: Count  # recurrent state of one sequence, elements
     convolution_elements: Count = 0  # convolution state of one sequence, 16-bit elements
     state_bits: Literal[16, 32] = 16  # of the recurrent state
@@ -105,7 +136,9 @@ class MixtureOfExperts(Spec):
     other_parameters: Count = 0
 
 
-TokenMixer = Annotated[Attention | LatentAttention | RecurrentMixer | NoMixer, Field(discriminator="kind")]
+TokenMixer = Annotated[
+    Attention | LatentAttention | CompressedAttention | RecurrentMixer | NoMixer, Field(discriminator="kind")
+]
 ChannelMixer = Annotated[DenseMlp | MixtureOfExperts | NoMixer, Field(discriminator="kind")]
 
 
@@ -115,7 +148,23 @@ class LayerGroup(Spec):
     count: int = declared(kind="count", ge=1, le=100_000)
     token_mixer: TokenMixer
     channel_mixer: ChannelMixer
+    parallel_mixer: TokenMixer | None = None  # runs beside the token mixer, on the same input
     norm_parameters: Count = 0  # norms and scalars of one layer, query and key norms excluded
+    other_parameters: Count = 0  # small matrices that stay wide: hyper-connections, per-layer inputs
+
+    @property
+    def token_mixers(self) -> tuple[TokenMixer, ...]:
+        """What mixes tokens in this layer: none, one, or two side by side."""
+        both = (self.token_mixer, self.parallel_mixer)
+        return tuple(mixer for mixer in both if mixer is not None and mixer.kind != "none")
+
+
+class StoredClass(Spec):
+    """What a file holds of one class of tensors (``core.spec.formats.TensorClass``)."""
+
+    tensor_class: str
+    bytes: Count
+    parameters: Annotated[int, Field(ge=1, le=10**16)]
 
 
 class Architecture(Spec):
@@ -133,8 +182,14 @@ class Architecture(Spec):
     other_text_parameters: Count = 0
     vision_parameters: Count = 0
     audio_parameters: Count = 0
-    mtp_parameters: Count = 0  # multi-token-prediction module, kept out of every total
+    # The multi-token-prediction module, kept out of every total: its layers, and what is beside them.
+    mtp_groups: tuple[LayerGroup, ...] = Field((), max_length=64)
+    mtp_other_parameters: Count = 0
     stated_parameters: int | None = None  # "by numbers": the derived parts are scaled to this total
+    # Sizes found in the model's own file, where that is at hand: they hold for ``file_format``, a key of
+    # the weight formats, in place of the format's own bits.
+    file_format: str = ""
+    file_sizes: tuple[StoredClass, ...] = Field((), max_length=16)
 
     @cached_property
     def layers(self) -> int:

@@ -1,6 +1,6 @@
 """From mixers of single layers to an architecture."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
@@ -13,12 +13,20 @@ from core.spec.architecture import Architecture, ChannelMixer, LayerGroup, Token
 Layer = tuple[TokenMixer, ChannelMixer, int]  # the last: norm parameters
 
 
-def groups(layers: Iterable[Layer]) -> tuple[LayerGroup, ...]:
-    """Equal neighbours as one group."""
-    runs = (((token, channel, norms), len(list(run))) for (token, channel, norms), run in groupby(layers))
+def groups(layers: Sequence[Layer], other: int | Sequence[int] = 0) -> tuple[LayerGroup, ...]:
+    """Equal neighbours as one group.  ``other``: parameters beside the mixers, of all layers or of each."""
+    beside = [other] * len(layers) if isinstance(other, int) else other
+    each = [(*layer, more) for layer, more in zip(layers, beside, strict=True)]
+    runs = ((layer, len(list(run))) for layer, run in groupby(each))
     return tuple(
-        LayerGroup(count=count, token_mixer=token, channel_mixer=channel, norm_parameters=norms)
-        for (token, channel, norms), count in runs
+        LayerGroup(
+            count=count,
+            token_mixer=token,
+            channel_mixer=channel,
+            norm_parameters=norms,
+            other_parameters=more,
+        )
+        for (token, channel, norms, more), count in runs
     )
 
 
@@ -41,12 +49,14 @@ def tied(r: Reader, f: Family) -> bool:
     return r.flag("tie_word_embeddings", f.tied)
 
 
-def architecture(r: Reader, f: Family, layers: Sequence[Layer], **fields: Any) -> Architecture:
-    """The whole; ``fields`` override what the family implies."""
+def architecture(
+    r: Reader, f: Family, layers: Sequence[Layer], other: int | Sequence[int] = 0, **fields: Any
+) -> Architecture:
+    """The whole; ``fields`` override what the family implies.  ``other``: see ``groups``."""
     implied: dict[str, Any] = {
         "hidden": r.integer("hidden", high=10**6),
         "vocabulary": r.integer("vocabulary", high=10**7),
-        "groups": groups(layers),
+        "groups": groups(layers, other),
         "tied_embeddings": tied(r, f),
         "final_norm_parameters": norm(r, f),
         "head_bias": r.switch(f.head_bias),

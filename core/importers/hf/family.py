@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from core.importers.hf.reader import Reader
-from core.spec.architecture import Architecture, ChannelMixer, TokenMixer
+from core.spec.architecture import Architecture, ChannelMixer, LayerGroup, TokenMixer
 
 WindowRule = Literal["none", "all", "flag", "pattern"]
 
@@ -19,7 +19,8 @@ class Family:
     ``use_sliding_window`` says so, "pattern" all but every ``pattern``-th; a ``layer_types`` list
     overrides.  ``tied`` and ``defaults`` are what the model's class assumes for absent fields.
     ``attention``, ``channels`` and ``build`` replace the common reading of the token mixers, of
-    the channel mixers and of everything.
+    the channel mixers and of everything.  ``prediction``: layers and other parameters of the
+    multi-token-prediction module.
     """
 
     norms: int = 2
@@ -44,3 +45,4 @@ class Family:
     attention: "Callable[[Reader, Family, int], list[TokenMixer]] | None" = None
     channels: "Callable[[Reader, Family, int], list[ChannelMixer]] | None" = None
     build: "Callable[[Reader, Family], Architecture] | None" = None
+    prediction: "Callable[[Reader, Family, Architecture], tuple[tuple[LayerGroup, ...], int]] | None" = None

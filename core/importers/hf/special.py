@@ -132,51 +132,6 @@ def step3_attention(r: Reader, f: Family, layers: int) -> list[TokenMixer]:
     return attention(r, f, layers, lambda mixer, _: mixer.model_copy(update={"query_rank": rank}))
 
 
-def gemma4_attention(r: Reader, f: Family, layers: int) -> list[TokenMixer]:
-    """Gemma 4: full layers have wider and fewer heads, whose values are their keys."""
-    global_dim = r.optional("global_head_dim", low=1) or head_dim(r)
-    same = r.flag("attention_k_eq_v")
-    global_kv = r.optional("num_global_key_value_heads", low=1) if same else None
-
-    def make(mixer: Attention, window: Window) -> Attention:
-        if window != FULL:
-            return mixer
-        kv = mixer.kv_heads if global_kv is None else global_kv
-        return mixer.model_copy(update={"head_dim": global_dim, "kv_heads": kv, "key_is_value": same})
-
-    return attention(r, f, layers, make)
-
-
-def gemma4(r: Reader, f: Family) -> Architecture:
-    """Gemma 4 without per-layer embeddings: dense, or a dense block beside experts."""
-    if r.count("hidden_size_per_layer_input") or r.count("num_kv_shared_layers"):
-        r.fail("unknown_variant", "num_kv_shared_layers")
-    hidden, n = r.integer("hidden"), r.layers
-    tokens = gemma4_attention(r, f, n)
-    block = dense_block(r, f)
-    if not r.flag("enable_moe_block"):
-        return architecture(r, f, [(token, block, f.norms * hidden) for token in tokens])
-    moe = experts(r, f, r.integer("experts_per_token"), r.integer("expert_intermediate"), 0)
-    # The router scales its input and each expert's output.
-    moe = moe.model_copy(
-        update={"dense_intermediate": block.intermediate, "other_parameters": hidden + moe.experts}
-    )
-    return architecture(r, f, [(token, moe, (f.norms + 3) * hidden) for token in tokens])
-
-
-def granite_hybrid(r: Reader, f: Family) -> Architecture:
-    """Granite 4 where every layer attends: the "shared" width is the dense block's."""
-    n = r.layers
-    kinds = r.items("layer_types", n)
-    if kinds is not None and any(kind != "attention" for kind in kinds):
-        r.fail("unknown_variant", "layer_types")
-    shared = r.integer("shared_intermediate_size")
-    mixer: ChannelMixer = DenseMlp(intermediate=shared, bias=r.switch(f.mlp_bias))
-    if r.optional("experts"):
-        mixer = experts(r, f, r.integer("experts_per_token"), r.integer("intermediate"), None)
-    return architecture(r, f, [(token, mixer, 2 * norm(r, f)) for token in attention(r, f, n)])
-
-
 def nemotron_nas(r: Reader, f: Family) -> Architecture:
     """Nemotron from architecture search: each block has its own widths, or none."""
     n, hidden = r.layers, r.integer("hidden")
@@ -305,3 +260,20 @@ def falcon(r: Reader, f: Family) -> Architecture:
     )
     layers: list[Layer] = [(mixer, dense_block(r, f), norms * norm(r, f))] * r.layers
     return architecture(r, f, layers)
+
+
+def mllama(r: Reader, f: Family) -> Architecture:
+    """Llama 3.2 Vision: some layers attend to the image instead of the text, behind two gates."""
+    listed = r.items("cross_attention_layers")
+    if listed is None:
+        r.fail("missing_field", "cross_attention_layers")
+    layers = [
+        (_to_image(token), channel, norms + 2) if i in listed else (token, channel, norms)
+        for i, (token, channel, norms) in enumerate(standard_layers(r, f))
+    ]
+    # The table has rows for the image token and its neighbours that the head has not.
+    return architecture(r, f, layers, lookup_parameters=8 * r.integer("hidden"))
+
+
+def _to_image(mixer: TokenMixer) -> TokenMixer:
+    return mixer.model_copy(update={"source": "image", "qk_norm": "per_head"})
