@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
@@ -63,6 +63,8 @@ class FieldRow(QWidget):
         self.reason.setWordWrap(True)
         self.reason.setTextFormat(Qt.TextFormat.PlainText)
         self.reason.hide()
+        self._fit_later = QTimer(self, singleShot=True, interval=0)
+        self._fit_later.timeout.connect(self._fit_reason)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -179,9 +181,10 @@ class FieldRow(QWidget):
         self.label.setFixedWidth(width)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """The reason wraps anew."""
+        """The reason wraps anew, after the layout is through: inside it a new height crashes Qt."""
         super().resizeEvent(event)
-        self._fit_reason()
+        if self.reason.text() and event.size().width() != event.oldSize().width():
+            self._fit_later.start()
 
     def _fit_reason(self) -> None:
         """Height for the wrapped text: layouts of fixed rows do not ask for it."""

@@ -3,11 +3,12 @@
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QKeyEvent, QWheelEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.spec.base import FieldMeta
 from core.words import Words
+from gui import theme
 from gui.document import Document
 from gui.fields.binder import build, declaration
 from gui.fields.choice_edit import Choice, ChoiceEdit
@@ -305,3 +306,22 @@ def test_a_long_reason_is_shown_whole(qtbot: QtBot, document: Document) -> None:
     row.commit(10**8)
     qtbot.waitUntil(lambda: row.reason.isVisible() and row.reason.width() > 100)
     assert row.reason.height() >= row.reason.heightForWidth(row.reason.width())
+
+
+def test_a_refused_field_survives_a_change_of_theme_and_of_width(
+    qtbot: QtBot, qapp: QApplication, document: Document
+) -> None:
+    page = QWidget()
+    column = QVBoxLayout(page)
+    row = build(document, "workload.prompt_tokens", Words("en"))
+    column.addWidget(row)
+    qtbot.addWidget(page)
+    page.resize(300, 200)
+    with qtbot.waitExposed(page):
+        page.show()
+    row.commit(10**8)
+    for name, width in (("dark", 240), ("contrast", 300), ("light", 260)):
+        theme.apply(qapp, name)
+        page.resize(width, 200)
+        qtbot.waitUntil(lambda: row.reason.height() >= row.reason.heightForWidth(row.reason.width()))
+    assert row.reason.isVisible()
