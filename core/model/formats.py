@@ -90,6 +90,10 @@ def class_bits(arch: Architecture, file_type: str) -> dict[TensorClass, Fraction
 
 def stored_bits(arch: Architecture, weights: WeightFormat, tensor_class: TensorClass) -> Fraction:
     """Bits per weight of a class of tensors of this model, in any format."""
+    if arch.file_format == weights.key:
+        for found in arch.file_sizes:
+            if found.tensor_class == tensor_class:
+                return Fraction(8 * found.bytes, found.parameters)
     if weights.gguf:
         known = gguf_sizes(arch, weights.gguf).class_bits.get(tensor_class)
         if known is not None:

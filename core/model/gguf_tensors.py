@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from core.spec.architecture import (
     Architecture,
     Attention,
+    CompressedAttention,
     DenseMlp,
     LatentAttention,
     LayerGroup,
     MixtureOfExperts,
     RecurrentMixer,
+    SparseIndexer,
+    TokenMixer,
 )
 from core.spec.formats import TensorClass
 
@@ -78,12 +81,16 @@ def _attention(mixer: Attention, hidden: int) -> Iterator[_Part]:
         small += (1 if mixer.reuses_cache else 2) * mixer.head_dim
     elif mixer.qk_norm == "full":
         small += queries + keys
+    yield from _indexer(mixer.indexer, hidden, hidden if mixer.query_rank is None else mixer.query_rank)
     yield _vector("attn_small", "norm", small)
 
 
 def _latent_attention(mixer: LatentAttention, hidden: int) -> Iterator[_Part]:
     heads, nope = mixer.heads, mixer.nope_head_dim
     queries = heads * (nope + mixer.rope_head_dim)
+    gate = {"none": 0, "per_head": heads, "elementwise": heads * mixer.value_head_dim}[mixer.output_gate]
+    if gate:
+        yield _matrix("attn_gate", "attention", hidden, gate)
     # The expansion is stored in two halves, the keys' transposed.
     if nope:
         yield _matrix("attn_k_b", "attention", nope, mixer.kv_rank * heads, stacked=True)
@@ -96,14 +103,47 @@ def _latent_attention(mixer: LatentAttention, hidden: int) -> Iterator[_Part]:
         yield _matrix("attn_q_b", "attention", mixer.query_rank, queries)
     yield _matrix("attn_v_b", "attention", mixer.kv_rank, mixer.value_head_dim * heads, stacked=True)
     small = mixer.kv_rank + (mixer.query_rank or 0) + mixer.other_parameters
-    if mixer.indexer is not None and not mixer.indexer.reuses_choice:
-        indexer = mixer.indexer
-        yield _matrix("indexer.attn_k", "attention", hidden, indexer.head_dim)
-        width = hidden if mixer.query_rank is None else mixer.query_rank
-        yield _matrix("indexer.attn_q_b", "attention", width, indexer.heads * indexer.head_dim)
-        yield _matrix("indexer.proj", "attention", hidden, indexer.heads)
-        small += 2 * indexer.head_dim
+    width = hidden if mixer.query_rank is None else mixer.query_rank
+    yield from _indexer(mixer.indexer, hidden, width)
     yield _vector("attn_small", "norm", small)
+
+
+def _compressed_attention(mixer: CompressedAttention, hidden: int) -> Iterator[_Part]:
+    width, groups = mixer.heads * mixer.head_dim, mixer.output_groups
+    yield _matrix("attn_kv", "attention", hidden, mixer.head_dim)
+    yield _matrix("attn_output_a", "attention", max(1, width // groups), mixer.output_rank * groups)
+    yield _matrix("attn_output_b", "attention", groups * mixer.output_rank, hidden)
+    yield _matrix("attn_q_a", "attention", hidden, mixer.query_rank)
+    yield _matrix("attn_q_b", "attention", mixer.query_rank, width)
+    if mixer.compressor_projections:
+        yield _matrix("attn_compress", "attention", hidden, mixer.compressor_projections * mixer.head_dim)
+    yield from _indexer(mixer.indexer, hidden, mixer.query_rank)
+    norms = mixer.query_rank + mixer.head_dim * (1 if mixer.tokens_per_entry is None else 2)
+    sinks = mixer.heads if mixer.sinks else 0
+    yield _vector("attn_small", "norm", norms + sinks + mixer.other_parameters)
+
+
+def _indexer(indexer: SparseIndexer | None, hidden: int, query_input: int) -> Iterator[_Part]:
+    if indexer is None or indexer.reuses_choice:
+        return
+    dim = indexer.head_dim
+    yield _matrix("indexer.attn_k", "attention", hidden, indexer.key_projections * dim)
+    yield _matrix("indexer.attn_q_b", "attention", query_input, indexer.heads * dim)
+    if indexer.head_weights:
+        yield _matrix("indexer.proj", "attention", hidden, indexer.heads)
+    yield _vector("indexer_small", "norm", 2 * dim + indexer.other_parameters)
+
+
+def _token_mixer(mixer: TokenMixer, hidden: int) -> Iterator[_Part]:
+    match mixer:
+        case Attention():
+            yield from _attention(mixer, hidden)
+        case LatentAttention():
+            yield from _latent_attention(mixer, hidden)
+        case CompressedAttention():
+            yield from _compressed_attention(mixer, hidden)
+        case RecurrentMixer():
+            yield from _recurrent(mixer, hidden)
 
 
 def _recurrent(mixer: RecurrentMixer, hidden: int) -> Iterator[_Part]:
@@ -138,13 +178,8 @@ def _experts(mixer: MixtureOfExperts, hidden: int) -> Iterator[_Part]:
 
 
 def _layer(group: LayerGroup, hidden: int) -> Iterator[_Part]:
-    match group.token_mixer:
-        case Attention() as attention:
-            yield from _attention(attention, hidden)
-        case LatentAttention() as latent:
-            yield from _latent_attention(latent, hidden)
-        case RecurrentMixer() as recurrent:
-            yield from _recurrent(recurrent, hidden)
+    for mixer in group.token_mixers:
+        yield from _token_mixer(mixer, hidden)
     match group.channel_mixer:
         case DenseMlp() as mlp:
             yield from _block("", "mlp", hidden, mlp.intermediate, mlp.gated)
@@ -154,6 +189,7 @@ def _layer(group: LayerGroup, hidden: int) -> Iterator[_Part]:
         case MixtureOfExperts() as moe:
             yield from _experts(moe, hidden)
     yield _vector("norms", "norm", group.norm_parameters)
+    yield _vector("other", "router", group.other_parameters)
 
 
 def _outside_layers(arch: Architecture) -> Iterator[_Part]:
