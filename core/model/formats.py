@@ -100,6 +100,8 @@ def stored_bits(arch: Architecture, weights: WeightFormat, tensor_class: TensorC
             return known
         # Towers have a file of their own, in 16 bit.
         return Fraction(32 if weights.gguf == "F32" else 16)
+    if tensor_class == "expert" and weights.expert_bits is not None:
+        return weights.expert_bits
     return weights.bits if tensor_class in weights.narrow else Fraction(weights.wide_bits)
 
 

@@ -35,6 +35,7 @@ class WeightFormat:
     computes: tuple[ComputeFormat, ...]
     wide_bits: int = 16  # of all other matrices; norms and router biases too
     note: str = ""
+    expert_bits: Fraction | None = None  # of routed experts that are narrower still
     # The GGUF file type: a mixture whose bits depend on the model (core.model.formats); ``bits`` are
     # then those of Llama-3.1-8B, for order and display only.
     gguf: str = ""
@@ -161,6 +162,14 @@ WEIGHT_FORMATS: dict[str, WeightFormat] = {
         ),
         WeightFormat(
             "mxfp4_experts", "MXFP4 experts", _grouped(4, 32, 8), _EXPERTS, ("fp8", "bf16", "fp16", "fp32")
+        ),
+        WeightFormat(
+            "fp8_block_mxfp4_experts",
+            "FP8 block 128, MXFP4 experts",
+            _grouped(8, 128 * 128, 32),
+            _NO_ROUTER,
+            ("fp8", "bf16", "fp16", "fp32"),
+            expert_bits=_grouped(4, 32, 8),
         ),
         WeightFormat(
             "mxfp4", "MXFP4", _grouped(4, 32, 8), _NO_ROUTER, ("fp4", "fp8", "bf16", "fp16", "fp32")

@@ -14,7 +14,10 @@ def weight_format(config: Mapping[str, Any]) -> str:
     for place in (config, nested):
         declared = place.get("quantization_config")
         if isinstance(declared, Mapping):
-            return _quantised(declared)
+            found = _quantised(declared)
+            # DeepSeek V4 states the routed experts' format beside the others'.
+            narrower = "fp4" in (config.get("expert_dtype"), declared.get("expert_dtype"))
+            return "fp8_block_mxfp4_experts" if found == "fp8_block" and narrower else found
     stated = [place.get(key) for place in (config, nested) for key in ("torch_dtype", "dtype")]
     dtype = next((name for name in stated if isinstance(name, str)), "")
     return _DTYPES.get(dtype, "bf16")
@@ -59,6 +62,10 @@ def _compressed(declared: Mapping[str, Any]) -> str:
         return "fp8" if floating else "w8a8" if first.get("input_activations") else "w8a16"
     if weights.get("num_bits") == 4:
         if floating:
-            return "nvfp4" if weights.get("group_size") == 16 else "mxfp4"
+            if weights.get("group_size") == 16:
+                return "nvfp4"
+            ignored = declared.get("ignore")
+            kept = ignored if isinstance(ignored, list) else []
+            return "mxfp4_experts" if any("self_attn" in str(name)[:200] for name in kept) else "mxfp4"
         return "int4_g32_experts" if weights.get("group_size") == 32 else "int4_g128"
     return "bf16"
