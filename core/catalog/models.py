@@ -1,6 +1,7 @@
 """The models of the catalogue: an index that is cheap to read, and models built when asked for."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 from core.catalog.entries import Entry, from_folders, in_file, packaged, texts
 from core.catalog.search import Searchable, compact, search, suggestions, tokens
 from core.errors import InferometerError, InvalidScenario, NotFound, Problem
+from core.importers.hf.reader import ALIASES
 from core.importers.hf_config import model_from_config
 from core.spec.architecture import Architecture
 from core.spec.model import Model
@@ -61,11 +63,27 @@ def _light(entry: Entry) -> CatalogModel:
     )
 
 
-def _tags(model: CatalogModel) -> tuple[str, ...]:
-    """The family, and the size as people say it where the name leaves it out."""
+def _tags(model: CatalogModel, entry: Entry) -> tuple[str, ...]:
+    """The family, the make, and the size as people say it where the name leaves it out."""
     named = any(word[-1] in "bm" and word[:1].isdecimal() for word in tokens(model.name))
     size = model.parameters / 1e9
-    return (*tokens(model.family), *(() if named or size < 1 else (f"{size:.0f}b",)))
+    return (*tokens(model.family), *_make(entry), *(() if named or size < 1 else (f"{size:.0f}b",)))
+
+
+def _make(entry: Entry) -> Iterator[str]:
+    """Words for how a model is made."""
+    config = entry.get("config")
+    config = config if isinstance(config, dict) else {}
+    text = config.get("text_config")
+    text = text if isinstance(text, dict) and text else config
+    if any(_count(text.get(name)) > 1 for name in ALIASES["experts"]):
+        yield "moe"
+    if isinstance(config.get("vision_config"), dict):
+        yield from ("vision", "multimodal")
+    if _count(entry.get("recurrent_state_bytes_per_seq")):
+        yield from ("linear", "attention", "recurrent")
+        if _count(entry.get("kv_bytes_per_token_16bit")):
+            yield "hybrid"
 
 
 def _text(value: Any, fallback: str = "") -> str:
@@ -147,7 +165,9 @@ def _catalogue(folders: Folders) -> _Catalogue:
         except InferometerError as error:
             problems.append(in_file(error.problems[0], found.place))
     models = tuple(_light(entry) for entry in entries.values())
-    searchable = tuple(Searchable(m.id, m.name, m.aliases, _tags(m), m.released) for m in models)
+    searchable = tuple(
+        Searchable(m.id, m.name, m.aliases, _tags(m, entries[m.id]), m.released, m.family) for m in models
+    )
     exact: dict[str, str] = {}
     # A whole name wins over an alias, an id over both.
     for spellings in ("aliases", "name", "id"):

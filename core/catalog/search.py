@@ -45,6 +45,7 @@ class Searchable:
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()  # words it answers to beside its names
     order: str = ""
+    family: str = ""
 
     @cached_property
     def exact(self) -> frozenset[str]:
@@ -77,14 +78,16 @@ def _match(entry: Searchable, query: str, asked: Sequence[str]) -> int | None:
     """How well an entry answers, 0 best; None: not at all."""
     if query in entry.exact:
         return 0
-    if all(word in entry.whole for word in asked):
+    if query == compact(entry.family):
         return 1
-    if all(word in entry.words for word in asked):
+    if all(word in entry.whole for word in asked):
         return 2
-    if all(any(own.startswith(word) for own in entry.words) for word in asked):
+    if all(word in entry.words for word in asked):
         return 3
-    if len(query) >= 2 and not _SIZE.fullmatch(query) and any(query in name for name in entry.exact):
+    if all(any(own.startswith(word) for own in entry.words) for word in asked):
         return 4
+    if len(query) >= 2 and not _SIZE.fullmatch(query) and any(query in name for name in entry.exact):
+        return 5
     return None
 
 

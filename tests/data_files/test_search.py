@@ -29,11 +29,49 @@ from core.words import Words
         ("r1", ["DeepSeek-R1"]),
         ("30b a3b", ["Qwen3-30B-A3B"]),
         ("gemma 27b", ["gemma-3-27b-it", "gemma-2-27b-it"]),
+        ("qwen3 next", ["Qwen3-Next-80B-A3B-Instruct"]),
+        ("qwen 3.6 27b", ["Qwen3.6-27B"]),
+        ("qwen3.5 35b", ["Qwen3.5-35B-A3B"]),
+        ("deepseek v4", ["DeepSeek-V4-Pro", "DeepSeek-V4-Flash"]),
+        ("dsv4 flash", ["DeepSeek-V4-Flash"]),
+        ("kimi k3", ["Kimi-K3"]),
+        ("k2.5", ["Kimi-K2.5"]),
+        ("gemma 3n", ["gemma-3n-E4B-it", "gemma-3n-E2B-it"]),
+        ("gemma 4 e4b", ["gemma-4-E4B-it"]),
+        ("nemotron nano 9b", ["NVIDIA-Nemotron-Nano-9B-v2"]),
+        ("jamba", ["AI21-Jamba-Large-1.5", "AI21-Jamba-Mini-1.5"]),
+        ("codestral mamba", ["Mamba-Codestral-7B-v0.1"]),
+        ("codestral", ["Codestral-22B-v0.1"]),
+        ("lfm 1.2b", ["LFM2-1.2B"]),
+        ("minimax m1", ["MiniMax-M1-80k"]),
+        ("glm 5.3", ["GLM-5.3", "GLM-5.3-Flash"]),
+        ("glm 4.5 air", ["GLM-4.5-Air"]),
+        ("llama 3.2 11b", ["Llama-3.2-11B-Vision-Instruct"]),
+        ("granite small", ["granite-4.0-h-small"]),
+        ("falcon h1", ["Falcon-H1-34B-Instruct", "Falcon-H1-7B-Base"]),
+        ("235b", ["Qwen3-235B-A22B"]),
+        ("qwen 2.4t", ["Qwen3.8-2.4T-A95B"]),
+        ("gemma3:27b", ["gemma-3-27b-it"]),
+        ("llama3.3:70b", ["Llama-3.3-70B-Instruct"]),
+        ("r1 distill 32b", ["DeepSeek-R1-Distill-Qwen-32B"]),
     ],
 )
 def test_models_are_found(query: str, first: list[str]) -> None:
     found = [model.name for model in search_models(query, 10)]
     assert found[: len(first)] == first
+
+
+def test_a_family_comes_before_what_only_sounds_like_it() -> None:
+    found = [model.family for model in search_models("nemotron 3")]
+    assert found[:3] == ["Nemotron 3"] * 3 and "Nemotron NAS" in found
+
+
+@pytest.mark.parametrize("query", ["linear attention", "hybrid", "vision", "moe"])
+def test_models_are_found_by_how_they_are_made(query: str) -> None:
+    found = search_models(query)
+    assert 10 <= len(found) < len(all_models()) // 2 + 20
+    if query == "hybrid":
+        assert {"Qwen3-Next-80B-A3B-Instruct", "AI21-Jamba-Mini-1.5"} <= {model.name for model in found}
 
 
 def test_a_bare_size_finds_models_of_that_size() -> None:
