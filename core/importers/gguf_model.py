@@ -7,7 +7,6 @@ states) comes from the keys.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -16,6 +15,7 @@ from core.errors import InvalidScenario, Problem
 from core.importers.gguf import GgufHeader, TensorInfo, Texts
 from core.importers.gguf_keys import Keys, fail
 from core.importers.gguf_mixers import Block, channel_mixer, token_mixers
+from core.importers.imported_model import ImportedModel
 from core.importers.limits import MAX_LAYERS
 from core.spec.architecture import Architecture, LayerGroup, NoMixer, StoredClass
 from core.spec.formats import WEIGHT_FORMATS, TensorClass, gguf_key
@@ -28,16 +28,7 @@ _OUTSIDE = ("token_embd.weight", "output.weight", "output.bias", "position_embd.
 _NAMES = {"gemma": "Gemma", "llama": "Llama", "qwen": "Qwen", "phi": "Phi", "deepseek": "DeepSeek"}
 
 
-@dataclass(frozen=True, slots=True)
-class GgufModel:
-    """The model, the format its weights are nearest to, and what had to be assumed."""
-
-    model: Model
-    weight_format: str
-    notes: tuple[Problem, ...]
-
-
-def model_from_gguf(header: GgufHeader, fallback_name: str) -> GgufModel:
+def model_from_gguf(header: GgufHeader, fallback_name: str) -> ImportedModel:
     """The model in a header.  Raises InvalidScenario with ``importer.gguf_…`` or ``importer.impossible``."""
     name = header.keys.get("general.architecture")
     if not isinstance(name, str) or not name:
@@ -59,7 +50,7 @@ def model_from_gguf(header: GgufHeader, fallback_name: str) -> GgufModel:
         path = ".".join(str(part) for part in first["loc"])
         values = {"name": path, "model_type": keys.arch, "value": str(first.get("input"))[:60]}
         raise InvalidScenario(Problem("importer.impossible", (path,), values)) from None
-    return GgufModel(model, weight_format, (*header.notes, *keys.assumed, *notes))
+    return ImportedModel(model, weight_format, (*header.notes, *keys.assumed, *notes))
 
 
 def _architecture(keys: Keys) -> Architecture:
