@@ -8,12 +8,12 @@ from PySide6.QtCore import QLocale, QObject, Signal
 from PySide6.QtWidgets import QApplication
 
 from core.errors import InferometerError, Problem
-from core.files.opening import Opened, open_document
+from core.files.opening import open_document
 from core.words import LANGUAGES, Words
 from gui import theme
 from gui.crash import CrashLog
 from gui.dialogs.service import QtDialogs
-from gui.document import Document
+from gui.document import Document, Origin, stamp_of
 from gui.paths import Paths
 from gui.preferences import Preferences, window_settings
 from gui.recent import RecentFiles
@@ -83,15 +83,15 @@ def start(
     window = MainWindow(document, words, preferences, recent, QtDialogs(words), recovery, settings)
     window.restore_geometry()
     if problem is not None:
-        window.tell_problem(problem, file)
+        window.files.tell(problem, file)
     elif file is not None:
         recent.add(file)
         preferences.change(last_document=str(file.absolute()))
     if recovery is not None:
-        window.offer_recovery()
+        window.rescue.offer()
     if crash is not None:
         fault = _Fault(window)
-        fault.happened.connect(lambda: window.tell_fault(crash.path))
+        fault.happened.connect(lambda: window.rescue.tell_fault(crash.path))
         crash.on_fault = fault.happened.emit
     return Started(window, crash)
 
@@ -100,7 +100,7 @@ def _first_document(file: Path | None, preferences: Preferences) -> tuple[Docume
     """The file asked for; else what was open last; else the first sample."""
     if file is not None:
         try:
-            return _of_file(file, open_document(file)), None
+            return _of_file(file), None
         except InferometerError as error:
             return _of_sample(samples()[0]), error.problems[0]
     kind, _, key = preferences.choices.last_document.partition("sample:")
@@ -109,22 +109,24 @@ def _first_document(file: Path | None, preferences: Preferences) -> tuple[Docume
         return _of_sample(found[0] if found else samples()[0]), None
     if kind:
         try:
-            return _of_file(Path(kind), open_document(Path(kind))), None
+            return _of_file(Path(kind)), None
         except InferometerError:
             pass  # moved or removed since: that is no news to start a day with
     return _of_sample(samples()[0]), None
 
 
-def _of_file(path: Path, opened: Opened) -> Document:
+def _of_file(path: Path) -> Document:
+    stamp = stamp_of(path)
+    opened = open_document(path)
     document = Document(opened.scenario)
-    document.start(opened.scenario, path, imported=opened.imported)
+    document.start(opened.scenario, Origin(path, "", opened.imported, stamp))
     return document
 
 
 def _of_sample(sample: Sample) -> Document:
     scenario = load_sample(sample)
     document = Document(scenario)
-    document.start(scenario, title=title_of(scenario))
+    document.start(scenario, Origin(title=title_of(scenario)))
     return document
 
 

@@ -1,6 +1,7 @@
 """The one place that holds the scenario: immutable snapshots, revision, path, undo, clean mark."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -18,7 +19,17 @@ MERGE_REST_MS = 1000  # edits of one field further apart than this are undone on
 _UNDO_LIMIT = 1000
 
 # What a file looked like when it was last read or written: modification time in ns, size.
-_Stamp = tuple[int, int]
+Stamp = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a scenario comes from."""
+
+    path: Path | None = None
+    title: str = ""  # of a scenario without a file
+    imported: bool = False  # the file is of a foreign kind, which saving must not write over
+    stamp: Stamp | None = None
 
 
 class Document(QObject):
@@ -38,10 +49,7 @@ class Document(QObject):
         super().__init__(parent)
         self._scenario = scenario
         self._revision = 0
-        self._path: Path | None = None
-        self._title = ""
-        self._stamp: _Stamp | None = None
-        self._imported = False
+        self._origin = Origin()
         self._refused: dict[str, Problem] = {}
         self._series = 0
         self.undo_stack = QUndoStack(self)
@@ -65,19 +73,24 @@ class Document(QObject):
     @property
     def path(self) -> Path | None:
         """The file behind it, if any."""
-        return self._path
+        return self._origin.path
 
     @property
     def title(self) -> str:
         """Name for the window's title."""
-        return (
-            self._path.name if self._path else self._title or self._scenario.name or self._scenario.model.name
-        )
+        if self._origin.path is not None:
+            return self._origin.path.name
+        return self._origin.title or self._scenario.name or self._scenario.model.name
+
+    @property
+    def origin(self) -> Origin:
+        """Where the scenario comes from, and what its file looked like then."""
+        return self._origin
 
     @property
     def imported(self) -> bool:
         """Whether the file is of a foreign kind, which saving must not write over."""
-        return self._imported
+        return self._origin.imported
 
     @property
     def is_clean(self) -> bool:
@@ -159,22 +172,24 @@ class Document(QObject):
 
         Raises InferometerError with everything left as it was.
         """
+        stamp = stamp_of(path)
         opened = open_document(path)
-        self.start(opened.scenario, path, imported=opened.imported)
+        self.start(opened.scenario, Origin(path, "", opened.imported, stamp))
         return opened.notes
 
-    def start(
-        self, scenario: Scenario, path: Path | None = None, title: str = "", imported: bool = False
-    ) -> None:
+    def start(self, scenario: Scenario, origin: Origin) -> None:
         """Begin anew with a scenario that counts as unedited."""
         self.end_merge()
         self._clear_refused()
         self.undo_stack.clear()
         self.undo_stack.setClean()
-        self._imported = imported
-        self._stamp = _stamp(path)
         self.put(scenario)
-        self._set_path(path, title)
+        self._set_origin(origin)
+
+    def restore(self, scenario: Scenario, origin: Origin) -> None:
+        """Begin anew with a scenario that is on no disk, whatever the undo stack says."""
+        self.start(scenario, origin)
+        self.undo_stack.resetClean()
 
     def save(self, path: Path) -> None:
         """Write the scenario to a file, which becomes its file.
@@ -183,21 +198,13 @@ class Document(QObject):
         """
         scenario_file.save(path, self._scenario)
         self.end_merge()
-        self._imported = False
-        self._stamp = _stamp(path)
         self.undo_stack.setClean()
-        self._set_path(path, "")
-
-    def mark_unsaved(self, path: Path | None) -> None:
-        """After recovery: the scenario is on no disk, whatever the undo stack says."""
-        self._set_path(path, self._title)
-        self._stamp = _stamp(path)
-        self.undo_stack.resetClean()
+        self._set_origin(Origin(path, stamp=stamp_of(path)))
 
     def changed_on_disk(self) -> bool:
         """Whether another program wrote the file since it was read or written here."""
-        now = _stamp(self._path)
-        return now is not None and now != self._stamp
+        now = stamp_of(self._origin.path)
+        return now is not None and now != self._origin.stamp
 
     # -- inside ----------------------------------------------------------------------------------
 
@@ -206,8 +213,9 @@ class Document(QObject):
         self._rest.start()
 
     def _refuse(self, paths: tuple[str, ...], problems: Sequence[Problem]) -> bool:
-        for path in paths:
-            self._refused[path] = problems[0]
+        told = [path for path in paths if any(path in problem.paths for problem in problems)]
+        for path in told or paths[-1:]:
+            self._refused[path] = next((p for p in problems if path in p.paths), problems[0])
         self.rejected.emit(tuple(problems))
         self.refused_changed.emit()
         return False
@@ -222,10 +230,9 @@ class Document(QObject):
             self._refused.clear()
             self.refused_changed.emit()
 
-    def _set_path(self, path: Path | None, title: str) -> None:
-        self._path = path
-        self._title = title
-        self.path_changed.emit(path)
+    def _set_origin(self, origin: Origin) -> None:
+        self._origin = origin
+        self.path_changed.emit(origin.path)
 
 
 def _errors_added(old: Scenario, new: Scenario) -> tuple[Problem, ...]:
@@ -240,7 +247,8 @@ def _errors_added(old: Scenario, new: Scenario) -> tuple[Problem, ...]:
     return tuple(p for p in errors if (p.code, p.paths) not in before)
 
 
-def _stamp(path: Path | None) -> _Stamp | None:
+def stamp_of(path: Path | None) -> Stamp | None:
+    """Modification time and size; None without a file."""
     try:
         status = path.stat() if path else None
     except OSError:

@@ -17,7 +17,7 @@ from PySide6.QtCore import QLockFile, QObject, QTimer
 from core.errors import InferometerError
 from core.files import scenario_file
 from core.spec.scenario import Scenario
-from gui.document import Document
+from gui.document import Document, Origin
 from gui.paths import read_small, write_atomically
 
 INTERVAL_MS = 1500
@@ -31,8 +31,7 @@ class Found:
 
     file: Path
     scenario: Scenario
-    path: Path | None  # the file it was opened from
-    title: str
+    origin: Origin  # the file it was opened from
     saved_at: float  # s since the epoch
 
 
@@ -100,9 +99,12 @@ class Recovery(QObject):
             self._kept_revision = -1
 
     def _content(self) -> bytes:
+        origin = self._document.origin
         tree = {
-            "path": str(self._document.path) if self._document.path else None,
+            "path": str(origin.path) if origin.path else None,
             "title": self._document.title,
+            "imported": origin.imported,
+            "stamp": origin.stamp,
             "saved_at": time.time(),
             "scenario": json.loads(scenario_file.dumps(self._document.scenario)),
         }
@@ -191,8 +193,10 @@ def _read(file: Path) -> Found | None:
         tree = json.loads(content)
         scenario = scenario_file.loads(json.dumps(tree["scenario"]))
         path = Path(tree["path"]) if isinstance(tree["path"], str) else None
-        return Found(file, scenario, path, str(tree["title"]), float(tree["saved_at"]))
-    except (InferometerError, ValueError, KeyError, TypeError, RecursionError):
+        stamp = (int(tree["stamp"][0]), int(tree["stamp"][1])) if tree["stamp"] else None
+        origin = Origin(path, str(tree["title"]), bool(tree["imported"]), stamp)
+        return Found(file, scenario, origin, float(tree["saved_at"]))
+    except (InferometerError, ValueError, LookupError, TypeError, RecursionError):
         return None
 
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import QEvent, QObject, QSettings, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QVBoxLayout, QWidget
 
-from core.errors import InferometerError, Problem
+from core.errors import Problem
 from core.results import Estimate
 from core.spec.base import field_meta
 from core.spec.change import get_value
@@ -15,14 +15,15 @@ from core.units import editable
 from core.words import Words
 from gui import theme as themes
 from gui.actions import COMMANDS, ActionId, Actions
-from gui.dialogs.service import Dialogs, Question
+from gui.dialogs.service import Dialogs
 from gui.document import Document
 from gui.estimation import Estimation
+from gui.file_commands import FileCommands
 from gui.icons import icon
 from gui.preferences import Preferences
 from gui.recent import RecentFiles
-from gui.recovery import Found, Recovery
-from gui.samples import Sample, load_sample, samples, title_of
+from gui.recovery import Recovery
+from gui.recovery_offer import RecoveryOffer
 from gui.sizes import sizes_for
 from gui.statusbar import Complaint, StatusBar
 from gui.toolbar import Toolbar
@@ -60,7 +61,6 @@ class MainWindow(QWidget):
         self.recovery = recovery
         self._settings = settings
         self._may_close = False
-        self._asking = False
         self._folded_for_room = False
         self._found: tuple[Complaint, ...] = ()  # what the estimate itself complains of
         self.estimation = Estimation(document, self)
@@ -79,11 +79,20 @@ class MainWindow(QWidget):
         self.setMinimumSize(LEAST)
         self.setAcceptDrops(True)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.workspace = EstimateWorkspace(self.document, self.estimation, self.words)
+        self.status = StatusBar(self.words)
+        messages = self.workspace.messages
+        self.files = FileCommands(
+            self, self.document, messages, self.words, self.preferences, self.recent, self.dialogs
+        )
+        self.rescue = RecoveryOffer(
+            self.recovery, self.document, messages, self.words, self.files.after_saving, self
+        )
         self.samples_menu = QMenu(self)
         self.samples_menu.setTitle(self.words("actions.new_from"))
-        self.samples_menu.aboutToShow.connect(self._fill_samples)
+        self.samples_menu.aboutToShow.connect(lambda: self.files.fill_samples(self.samples_menu))
         self.recent_menu = QMenu(self.words("actions.open_recent"), self)
-        self.recent_menu.aboutToShow.connect(self._fill_recent)
+        self.recent_menu.aboutToShow.connect(lambda: self.files.fill_recent(self.recent_menu))
         self.menu = self._main_menu()
         self.toolbar = Toolbar(
             self.actions_,
@@ -92,8 +101,6 @@ class MainWindow(QWidget):
             self.samples_menu,
             (("estimate", self.words("window.workspaces.estimate")),),
         )
-        self.workspace = EstimateWorkspace(self.document, self.estimation, self.words)
-        self.status = StatusBar(self.words)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -123,9 +130,9 @@ class MainWindow(QWidget):
         a = self.actions_
         runs: dict[ActionId, Callable[..., object]] = {
             "new": self.toolbar.drop_samples,
-            "open": self.open,
-            "save": self.save,
-            "save_as": self.save_as,
+            "open": self.files.open,
+            "save": self.files.save,
+            "save_as": self.files.save_as,
             "undo": self.document.undo,
             "redo": self.document.redo,
             "toggle_theme": self._toggle_theme,
@@ -325,156 +332,7 @@ class MainWindow(QWidget):
         if isinstance(old, QLineEdit):
             self.document.end_merge()
 
-    # -- files -----------------------------------------------------------------------------------
-
-    def new_from(self, sample: Sample) -> None:
-        """Begin with a sample."""
-        self._after_saving(lambda: self._begin(sample))
-
-    def _begin(self, sample: Sample) -> None:
-        scenario = load_sample(sample)
-        self.document.start(scenario, title=title_of(scenario))
-        self.workspace.messages.drop("file")
-        self.preferences.change(last_document=f"sample:{sample.key}")
-
-    def open(self) -> None:
-        """Let the user choose a file."""
-        self._after_saving(
-            lambda: self.dialogs.open_file(self, self._folder(), lambda path: path and self.load(path))
-        )
-
-    def open_path(self, path: Path) -> None:
-        """Open a file that was named by drop, recent menu or command line."""
-        self._after_saving(lambda: self.load(path))
-
-    def load(self, path: Path) -> bool:
-        """Open a file now; what was open stays when that fails, and the strip says why."""
-        try:
-            notes = self.document.load(path)
-        except InferometerError as error:
-            self._tell_file_problem(error, path)
-            return False
-        self.workspace.messages.drop("file")
-        if notes:
-            self._tell_import(notes)
-        self.recent.add(path)
-        self.preferences.change(last_document=str(path.absolute()))
-        return True
-
-    def save(self, then: Callable[[], object] | None = None) -> None:
-        """Write the file; ask for a name when there is none, and before overwriting another's work."""
-        path = self.document.path
-        if path is None or self.document.imported:
-            self.save_as(then)
-        elif self.document.changed_on_disk():
-            question = Question(
-                "changed_on_disk",
-                ("save_as", "overwrite", "cancel"),
-                "cancel",
-                (("name", path.name),),
-                ("overwrite",),
-            )
-
-            def answered(answer: str) -> None:
-                if answer == "overwrite":
-                    self._write(path, then)
-                elif answer == "save_as":
-                    self.save_as(then)
-
-            self.dialogs.ask(self, question, answered)
-        else:
-            self._write(path, then)
-
-    def save_as(self, then: Callable[[], object] | None = None) -> None:
-        """Let the user choose where to write."""
-        name = self.document.path.name if self.document.path else _file_name(self.document.title)
-        suggested = self._folder() / Path(name).with_suffix(".json").name
-
-        def chosen(path: Path | None) -> None:
-            if path is not None:
-                self._write(path, then)
-
-        self.dialogs.save_file(self, suggested, chosen)
-
-    def _write(self, path: Path, then: Callable[[], object] | None) -> None:
-        try:
-            self.document.save(path)
-        except InferometerError as error:
-            self._tell_file_problem(error, path)
-            return
-        self.workspace.messages.drop("file")
-        self.recent.add(path)
-        self.preferences.change(last_document=str(path.absolute()))
-        if then is not None:
-            then()
-
-    def _after_saving(self, then: Callable[[], object]) -> None:
-        """Do something that replaces the scenario, once unsaved changes are settled."""
-        if self.document.is_clean:
-            then()
-            return
-        if self._asking:
-            return
-        self._asking = True
-        question = Question(
-            "unsaved", ("save", "discard", "cancel"), "cancel", (("name", self.document.title),), ("discard",)
-        )
-
-        def answered(answer: str) -> None:
-            self._asking = False
-            if answer == "save":
-                self.save(then)
-            elif answer == "discard":
-                then()
-
-        self.dialogs.ask(self, question, answered)
-
-    def tell_problem(self, problem: Problem, path: Path | None = None) -> None:
-        """Say what is wrong with a file."""
-        name = path.name if path else ""
-        reason = self.words.problem(problem)
-        text = self.words("window.file_problem", name=name, reason=reason) if name else reason
-        links = [(self.words("window.dismiss"), lambda: self.workspace.messages.drop("file"))]
-        self.workspace.messages.tell("file", "bad", text, links)
-
-    def _tell_import(self, notes: tuple[Problem, ...]) -> None:
-        links = [(self.words("window.dismiss"), lambda: self.workspace.messages.drop("file"))]
-        text = " ".join(self.words.problem(note) for note in notes)
-        self.workspace.messages.tell("file", "info", text, links)
-
-    def _tell_file_problem(self, error: InferometerError, path: Path | None = None) -> None:
-        self.tell_problem(error.problems[0], path)
-
-    def _folder(self) -> Path:
-        if self.document.path is not None:
-            return self.document.path.parent
-        for file in self.recent.files():
-            if file.parent.is_dir():
-                return file.parent
-        return Path.home()
-
-    def _fill_samples(self) -> None:
-        if not self.samples_menu.isEmpty():
-            return
-        for sample in samples():
-            action = self.samples_menu.addAction(title_of(load_sample(sample)))
-            action.triggered.connect(lambda _=False, sample=sample: self.new_from(sample))
-
-    def _fill_recent(self) -> None:
-        self.recent_menu.clear()
-        files = self.recent.files()
-        for file in files:
-            action = self.recent_menu.addAction(file.name)
-            action.setToolTip(str(file))
-            action.setEnabled(file.is_file())
-            action.triggered.connect(lambda _=False, file=file: self.open_path(file))
-        if files:
-            self.recent_menu.addSeparator()
-            self.recent_menu.addAction(self.words("actions.clear_recent")).triggered.connect(
-                self.recent.clear
-            )
-        else:
-            self.recent_menu.addAction(self.words("actions.no_recent")).setEnabled(False)
+    # -- dropping -----------------------------------------------------------------------------------
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """A single local file may be dropped."""
@@ -486,48 +344,7 @@ class MainWindow(QWidget):
         path = _dropped_file(event)
         if path is not None:
             event.acceptProposedAction()
-            QTimer.singleShot(0, lambda: self.open_path(path))
-
-    # -- recovery --------------------------------------------------------------------------------
-
-    def offer_recovery(self) -> None:
-        """Offer the newest scenario that a crash left behind."""
-        found = self.recovery.orphans() if self.recovery else []
-        if not found:
-            self.workspace.messages.drop("recovery")
-            return
-        item = found[0]
-        self.workspace.messages.tell(
-            "recovery",
-            "info",
-            self.words("window.recovery", name=item.title),
-            [
-                (self.words("window.restore"), lambda: self._restore(item)),
-                (self.words("window.discard"), lambda: self._discard(item)),
-            ],
-        )
-
-    def _restore(self, found: Found) -> None:
-        self._after_saving(lambda: self._take(found))
-
-    def _take(self, found: Found) -> None:
-        self.document.start(found.scenario, found.path, found.title)
-        self.document.mark_unsaved(found.path)
-        if self.recovery is not None and self.recovery.keep():
-            self.recovery.discard(found)
-        self.offer_recovery()
-
-    def _discard(self, found: Found) -> None:
-        if self.recovery is not None:
-            self.recovery.discard(found)
-        self.offer_recovery()
-
-    def tell_fault(self, log: Path) -> None:
-        """Something went wrong inside; the scenario is kept."""
-        if self.recovery is not None:
-            self.recovery.keep()
-        links = [(self.words("window.dismiss"), lambda: self.workspace.messages.drop("fault"))]
-        self.workspace.messages.tell("fault", "warn", self.words("window.fault", file=str(log)), links)
+            QTimer.singleShot(0, lambda: self.files.open_path(path))
 
     # -- closing ---------------------------------------------------------------------------------
 
@@ -541,7 +358,7 @@ class MainWindow(QWidget):
             event.accept()
             return
         event.ignore()
-        self._after_saving(self._close_now)
+        self.files.after_saving(self._close_now)
 
     def _close_now(self) -> None:
         self._may_close = True
@@ -570,9 +387,3 @@ def _dropped_file(event: QDropEvent) -> Path | None:
     if len(urls) != 1 or not urls[0].isLocalFile():
         return None
     return Path(urls[0].toLocalFile())
-
-
-def _file_name(title: str) -> str:
-    """A name for a new file: no separators, nothing hidden."""
-    bare = "".join(c if c.isalnum() or c in " ._-()" else "-" for c in title).strip(" .")
-    return bare or "scenario"

@@ -12,7 +12,7 @@ from core.spec.scenario import Scenario
 from core.words import Words
 from gui import theme
 from gui.dialogs.service import AnswerDone, FileDone, Question
-from gui.document import Document
+from gui.document import Document, Origin
 from gui.paths import Paths
 from gui.preferences import Preferences
 from gui.recent import RecentFiles
@@ -49,7 +49,7 @@ def paths(tmp_path: Path) -> Paths:
 @pytest.fixture
 def document(qapp: QApplication, scenario: Scenario) -> Document:
     made = Document(scenario)
-    made.start(scenario, title="sample")
+    made.start(scenario, Origin(title="sample"))
     return made
 
 
@@ -68,7 +68,7 @@ def make_window(
 
     def make() -> MainWindow:
         document = Document(scenario)
-        document.start(scenario, title="sample")
+        document.start(scenario, Origin(title="sample"))
         window = MainWindow(
             document,
             Words("en"),

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pytestqt.qtbot import QtBot
 
 from core.spec.scenario import Scenario
-from gui.document import Document
+from gui.document import Document, Origin, stamp_of
 from gui.paths import Paths
 from gui.recovery import INTERVAL_MS, Recovery
 from gui.window import MainWindow
@@ -80,7 +81,7 @@ def test_what_a_crash_left_is_found_whole(
     next_start = another(paths, scenario)
     (found,) = next_start.orphans()
     assert found.scenario == document.scenario
-    assert found.title == "sample"
+    assert found.origin.title == "sample"
     next_start.discard(found)
     assert not left.exists()
     assert next_start.orphans() == []
@@ -138,7 +139,7 @@ def test_the_window_offers_and_restores(
     document.set_value("workload.users", 77)
     crash(recovery)
     window = make_window()
-    window.offer_recovery()
+    window.rescue.offer()
     assert "sample" in window.workspace.messages.text_of("recovery")
     window.workspace.messages.links_of("recovery")[0][1]()
     assert window.document.scenario.workload.users == 77
@@ -154,7 +155,41 @@ def test_the_window_offers_and_discards(
     document.set_value("workload.users", 77)
     left = crash(recovery)
     window = make_window()
-    window.offer_recovery()
+    window.rescue.offer()
     window.workspace.messages.links_of("recovery")[1][1]()
     assert not left.exists()
     assert window.document.is_clean
+
+
+def test_a_recovered_import_is_not_saved_over_its_source(
+    make_window: Callable[[], MainWindow], scenario: Scenario, paths: Paths, tmp_path: Path, dialogs: Any
+) -> None:
+    source = tmp_path / "teaching.json"
+    source.write_text("foreign")
+    document = Document(scenario)
+    document.start(scenario, Origin(source, "", True, stamp_of(source)))
+    document.set_value("workload.users", 77)
+    crash(Recovery(paths.recovery, document))
+    window = make_window()
+    window.rescue.offer()
+    window.workspace.messages.links_of("recovery")[0][1]()
+    dialogs.files.append(tmp_path / "mine.json")
+    window.actions_["save"].trigger()
+    assert source.read_text() == "foreign"
+    assert (tmp_path / "mine.json").exists()
+
+
+def test_a_file_changed_since_the_crash_is_asked_about(
+    make_window: Callable[[], MainWindow], document: Document, paths: Paths, tmp_path: Path, dialogs: Any
+) -> None:
+    file = tmp_path / "a.json"
+    document.save(file)
+    document.set_value("workload.users", 77)
+    crash(Recovery(paths.recovery, document))
+    file.write_bytes(file.read_bytes() + b"\n")
+    window = make_window()
+    window.rescue.offer()
+    window.workspace.messages.links_of("recovery")[0][1]()
+    dialogs.answers.append("cancel")
+    window.actions_["save"].trigger()
+    assert [question.key for question in dialogs.asked] == ["changed_on_disk"]

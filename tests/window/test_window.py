@@ -105,7 +105,7 @@ def test_undo_and_redo_name_the_field(window: MainWindow) -> None:
 
 
 def test_the_title_tells_name_and_state(window: MainWindow, file: Path) -> None:
-    assert window.load(file)
+    assert window.files.load(file)
     assert "team.json" in window.windowTitle()
     assert not window.isWindowModified()
     window.document.set_value("workload.users", 31)
@@ -156,7 +156,7 @@ def test_a_bad_file_is_told_and_changes_nothing(window: MainWindow, tmp_path: Pa
     before = window.document.scenario
     bad = tmp_path / "bad.json"
     bad.write_bytes(content)
-    assert not window.load(bad)
+    assert not window.files.load(bad)
     assert window.document.scenario is before
     assert window.workspace.messages.text_of("file").startswith("bad.json: ")
     assert window.recent.files() == []
@@ -192,7 +192,7 @@ def test_save_asks_for_a_name_once(window: MainWindow, dialogs: Any, tmp_path: P
 def test_a_file_changed_by_another_program_is_not_overwritten_unasked(
     window: MainWindow, dialogs: Any, file: Path, answer: str, kept: int
 ) -> None:
-    window.load(file)
+    window.files.load(file)
     file.write_bytes(file.read_bytes() + b"\n")
     window.document.set_value("workload.users", 31)
     dialogs.answers.append(answer)
@@ -208,7 +208,7 @@ def test_opening_over_unsaved_changes_asks(
     window.document.set_value("workload.users", 31)
     dialogs.answers.append(answer)
     dialogs.files.append(tmp_path / "kept.json")
-    window.open_path(file)
+    window.files.open_path(file)
     assert dialogs.asked[0].key == "unsaved"
     assert window.document.scenario.workload.users == (31 if answer == "cancel" else 3)
     assert (tmp_path / "kept.json").exists() == (answer == "save")

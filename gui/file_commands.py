@@ -1,0 +1,194 @@
+"""What can be done with files: new, open, save, and the questions that go with it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QMenu, QWidget
+
+from core.errors import InferometerError, Problem
+from core.words import Words
+from gui.dialogs.service import Dialogs, Question
+from gui.document import Document, Origin
+from gui.messages import MessageArea
+from gui.preferences import Preferences
+from gui.recent import RecentFiles
+from gui.samples import Sample, load_sample, samples, title_of
+
+
+class FileCommands(QObject):
+    """The file commands of one window.  Nothing blocks: each goes on when its question is answered."""
+
+    def __init__(
+        self,
+        window: QWidget,
+        document: Document,
+        messages: MessageArea,
+        words: Words,
+        preferences: Preferences,
+        recent: RecentFiles,
+        dialogs: Dialogs,
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._document = document
+        self._messages = messages
+        self._words = words
+        self._preferences = preferences
+        self._recent = recent
+        self._dialogs = dialogs
+        self._asking = False
+
+    def new_from(self, sample: Sample) -> None:
+        """Begin with a sample."""
+        self.after_saving(lambda: self._begin(sample))
+
+    def _begin(self, sample: Sample) -> None:
+        scenario = load_sample(sample)
+        self._document.start(scenario, Origin(title=title_of(scenario)))
+        self._messages.drop("file")
+        self._preferences.change(last_document=f"sample:{sample.key}")
+
+    def open(self) -> None:
+        """Let the user choose a file."""
+
+        def chosen(path: Path | None) -> None:
+            if path is not None:
+                self.load(path)
+
+        self.after_saving(lambda: self._dialogs.open_file(self._window, self._folder(), chosen))
+
+    def open_path(self, path: Path) -> None:
+        """Open a file that was named by drop, recent menu or command line."""
+        self.after_saving(lambda: self.load(path))
+
+    def load(self, path: Path) -> bool:
+        """Open a file now; what was open stays when that fails, and the strip says why."""
+        try:
+            notes = self._document.load(path)
+        except InferometerError as error:
+            self.tell(error.problems[0], path)
+            return False
+        self._messages.drop("file")
+        if notes:
+            self._tell_import(notes)
+        self._recent.add(path)
+        self._preferences.change(last_document=str(path.absolute()))
+        return True
+
+    def save(self, then: Callable[[], object] | None = None) -> None:
+        """Write the file; ask for a name when there is none, and before overwriting another's work."""
+        path = self._document.path
+        if path is None or self._document.imported:
+            self.save_as(then)
+        elif self._document.changed_on_disk():
+            question = Question(
+                "changed_on_disk",
+                ("save_as", "overwrite", "cancel"),
+                "cancel",
+                (("name", path.name),),
+                ("overwrite",),
+            )
+
+            def answered(answer: str) -> None:
+                if answer == "overwrite":
+                    self._write(path, then)
+                elif answer == "save_as":
+                    self.save_as(then)
+
+            self._dialogs.ask(self._window, question, answered)
+        else:
+            self._write(path, then)
+
+    def save_as(self, then: Callable[[], object] | None = None) -> None:
+        """Let the user choose where to write."""
+        name = self._document.path.name if self._document.path else _file_name(self._document.title)
+        suggested = self._folder() / Path(name).with_suffix(".json").name
+
+        def chosen(path: Path | None) -> None:
+            if path is not None:
+                self._write(path, then)
+
+        self._dialogs.save_file(self._window, suggested, chosen)
+
+    def _write(self, path: Path, then: Callable[[], object] | None) -> None:
+        try:
+            self._document.save(path)
+        except InferometerError as error:
+            self.tell(error.problems[0], path)
+            return
+        self._messages.drop("file")
+        self._recent.add(path)
+        self._preferences.change(last_document=str(path.absolute()))
+        if then is not None:
+            then()
+
+    def after_saving(self, then: Callable[[], object]) -> None:
+        """Do something that replaces the scenario, once unsaved changes are settled."""
+        if self._document.is_clean:
+            then()
+            return
+        if self._asking:
+            return
+        self._asking = True
+        named = (("name", self._document.title),)
+        question = Question("unsaved", ("save", "discard", "cancel"), "cancel", named, ("discard",))
+
+        def answered(answer: str) -> None:
+            self._asking = False
+            if answer == "save":
+                self.save(then)
+            elif answer == "discard":
+                then()
+
+        self._dialogs.ask(self._window, question, answered)
+
+    def tell(self, problem: Problem, path: Path | None = None) -> None:
+        """Say what is wrong with a file."""
+        name = path.name if path else ""
+        reason = self._words.problem(problem)
+        text = self._words("window.file_problem", name=name, reason=reason) if name else reason
+        links = [(self._words("window.dismiss"), lambda: self._messages.drop("file"))]
+        self._messages.tell("file", "bad", text, links)
+
+    def _tell_import(self, notes: tuple[Problem, ...]) -> None:
+        links = [(self._words("window.dismiss"), lambda: self._messages.drop("file"))]
+        text = " ".join(self._words.problem(note) for note in notes)
+        self._messages.tell("file", "info", text, links)
+
+    def _folder(self) -> Path:
+        if self._document.path is not None:
+            return self._document.path.parent
+        for file in self._recent.files():
+            if file.parent.is_dir():
+                return file.parent
+        return Path.home()
+
+    def fill_samples(self, menu: QMenu) -> None:
+        """List the samples, once."""
+        if not menu.isEmpty():
+            return
+        for sample in samples():
+            action = menu.addAction(title_of(load_sample(sample)))
+            action.triggered.connect(lambda _=False, sample=sample: self.new_from(sample))
+
+    def fill_recent(self, menu: QMenu) -> None:
+        """List the files opened last; the missing ones are greyed."""
+        menu.clear()
+        files = self._recent.files()
+        for file in files:
+            action = menu.addAction(file.name)
+            action.setToolTip(str(file))
+            action.setEnabled(file.is_file())
+            action.triggered.connect(lambda _=False, file=file: self.open_path(file))
+        if files:
+            menu.addSeparator()
+            menu.addAction(self._words("actions.clear_recent")).triggered.connect(self._recent.clear)
+        else:
+            menu.addAction(self._words("actions.no_recent")).setEnabled(False)
+
+
+def _file_name(title: str) -> str:
+    """A name for a new file: no separators, nothing hidden."""
+    bare = "".join(c if c.isalnum() or c in " ._-()" else "-" for c in title).strip(" .")
+    return bare or "scenario"

@@ -1,0 +1,68 @@
+"""Offers what a crash left behind, above the verdict."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+
+from core.words import Words
+from gui.document import Document
+from gui.messages import MessageArea
+from gui.recovery import Found, Recovery
+
+AfterSaving = Callable[[Callable[[], object]], None]
+
+
+class RecoveryOffer(QObject):
+    """One scenario at a time, the newest first."""
+
+    def __init__(
+        self,
+        recovery: Recovery | None,
+        document: Document,
+        messages: MessageArea,
+        words: Words,
+        after_saving: AfterSaving,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._recovery = recovery
+        self._document = document
+        self._messages = messages
+        self._words = words
+        self._after_saving = after_saving
+
+    def offer(self) -> None:
+        """Look for the newest and offer it; with none left the strip goes."""
+        found = self._recovery.orphans() if self._recovery else []
+        if not found:
+            self._messages.drop("recovery")
+            return
+        item = found[0]
+        self._messages.tell(
+            "recovery",
+            "info",
+            self._words("window.recovery", name=item.origin.title),
+            [
+                (self._words("window.restore"), lambda: self._after_saving(lambda: self._restore(item))),
+                (self._words("window.discard"), lambda: self._discard(item)),
+            ],
+        )
+
+    def tell_fault(self, log: Path) -> None:
+        """Something went wrong inside; the scenario is kept."""
+        if self._recovery is not None:
+            self._recovery.keep()
+        links = [(self._words("window.dismiss"), lambda: self._messages.drop("fault"))]
+        self._messages.tell("fault", "warn", self._words("window.fault", file=str(log)), links)
+
+    def _restore(self, found: Found) -> None:
+        self._document.restore(found.scenario, found.origin)
+        if self._recovery is not None and self._recovery.keep():
+            self._recovery.discard(found)
+        self.offer()
+
+    def _discard(self, found: Found) -> None:
+        if self._recovery is not None:
+            self._recovery.discard(found)
+        self.offer()
