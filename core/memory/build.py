@@ -2,13 +2,22 @@
 
 from collections.abc import Callable
 
-from core.memory import textbook, vllm
+from core.memory import llama_cpp, mlx, sglang, tensorrt_llm, textbook, transformers, vllm
 from core.memory.ledger import Ledger
 from core.memory.plan import MemoryPlan
 from core.spec.engine import EngineName
 from core.spec.scenario import Scenario
 
-_PLANS: dict[EngineName, Callable[[Scenario], MemoryPlan]] = {"vllm": vllm.plan, "textbook": textbook.plan}
+_PLANS: dict[EngineName, Callable[[Scenario], MemoryPlan]] = {
+    "vllm": vllm.plan,
+    "textbook": textbook.plan,
+    "sglang": sglang.plan,
+    "trtllm": tensorrt_llm.plan,
+    "llamacpp": llama_cpp.plan,
+    "ollama": llama_cpp.plan,
+    "transformers": transformers.plan,
+    "mlx": mlx.plan,
+}
 
 
 def plan_memory(scenario: Scenario) -> MemoryPlan:

@@ -46,9 +46,9 @@ def capacity(scenario: Scenario, ledger: Ledger) -> Capacity:
     reserved = plan.demand.reserved_bytes(scenario.engine.max_model_len, plan.batched_tokens)
     return Capacity(
         kv_bytes_per_token=plan.demand.bytes_per_token(),
-        kv_tokens=plan.replicas * plan.demand.tokens_in(ledger.kv_pool_bytes, work.tokens_per_request),
+        kv_tokens=plan.kv_tokens(work.tokens_per_request),
         max_users=plan.most_users(work.tokens_per_request, work.shared_prefix_tokens),
-        max_users_at_model_length=plan.replicas * (ledger.kv_pool_bytes // reserved) if reserved else 0,
+        max_users_at_model_length=plan.replicas * plan.copies * (ledger.kv_pool_bytes // reserved) if reserved else 0,
         max_length=longest(plan, work.users, work.shared_prefix_tokens),
     )
 

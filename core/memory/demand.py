@@ -5,13 +5,13 @@ come from the same lines.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
-WindowKind = Literal["sliding", "chunked"]
+WindowKind = Literal["sliding", "chunked", "state"]
 
 
 def _least(a: Any, b: Any) -> Any:
@@ -35,6 +35,7 @@ class PageGroup:
     """Layers whose cache is paged alike.
 
     ``page_bytes`` of one page over all of them; ``window``: tokens they look back, None: all.
+    A "state" is kept in one page, whatever the length (``window`` 1).
     """
 
     page_bytes: int
@@ -47,12 +48,16 @@ class PageGroup:
         pages = _pages(tokens, self.page_tokens)
         if self.window is None:
             return pages
+        if self.window_kind == "state":
+            return _least(pages, 1)
         if self.window_kind == "chunked":
             return _least(pages, math.ceil(self.window / self.page_tokens))
         return _least(pages, math.ceil((self.window - 1) / self.page_tokens) + 1)
 
     def shared(self, tokens: Any, prefix: Any) -> Any:
         """Of them, pages that lie wholly in a prefix common to all requests."""
+        if self.window_kind == "state":
+            return prefix * 0
         in_prefix = prefix // self.page_tokens
         private = _pages(tokens, self.page_tokens) - in_prefix
         return _least(in_prefix, _not_below_zero(self.held(tokens) - private))
@@ -64,6 +69,8 @@ class PageGroup:
         """
         if self.window is None:
             return _pages(tokens, self.page_tokens)
+        if self.window_kind == "state":
+            return _least(_pages(tokens, self.page_tokens), 1)
         if self.window_kind == "chunked":
             return _pages(_least(tokens, self.window + batched_tokens), self.page_tokens)
         return _pages(_least(tokens, self.window - 1 + batched_tokens), self.page_tokens) + 1
@@ -80,6 +87,14 @@ class CacheDemand:
     def is_plain(self) -> bool:
         """Whether a request's cache grows with its length alone: no windows, no state."""
         return not self.state_bytes and all(g.window is None for g in self.groups)
+
+    def paged(self, tokens: int) -> Self:
+        """The same in pages of ``tokens``, for groups that are given by single tokens."""
+        groups = (
+            PageGroup(g.page_bytes * tokens, tokens, g.window, g.window_kind) if g.page_tokens == 1 else g
+            for g in self.groups
+        )
+        return replace(self, groups=tuple(groups))
 
     def request_bytes(self, tokens: Any, prefix: Any = 0) -> Any:
         """Bytes that one more request takes, without the pages it shares with the others."""

@@ -23,6 +23,8 @@ def driver_total_bytes(device: Accelerator) -> int:
     The listed figure where logs give one and the entry reports the size it was listed for; else what
     nvidia-smi reports, or the nominal size in GiB, less the share that the driver keeps.
     """
+    if device.memory_gib_driver is not None:
+        return round(device.memory_gib_driver * GIB)
     return _driver_total(
         device.name, device.memory_mib_reported, device.memory_gb_nominal, device.unified_memory
     )

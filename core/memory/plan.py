@@ -27,6 +27,12 @@ class MemoryPlan:
     demand: CacheDemand
     replicas: int
     batched_tokens: int
+    # Groups of requests inside a replica that have a cache of their own (attention data parallelism).
+    copies: int = 1
+    least_cache: int = 0  # the engine allocates this much for the cache, used or not
+    slots: int | None = None  # requests at once at most
+    token_pool: int | None = None  # part of the pool that tokens may take, the rest is for states
+    host: int = 0  # bytes in the host's memory
 
     @property
     def pool(self) -> int:
@@ -34,8 +40,8 @@ class MemoryPlan:
         return max(0, self.budget - sum(self.fixed.values()))
 
     def users_on_one(self, users: int) -> int:
-        """Requests at once in the fullest replica, of ``users`` in all."""
-        return -(-users // self.replicas)
+        """Requests at once in the fullest cache, of ``users`` in all."""
+        return -(-users // (self.replicas * self.copies))
 
     def cache_bytes(self, users: float, tokens: int, prefix: int) -> int:
         """Bytes of the cache that ``users`` requests of ``tokens`` fill, a common prefix once.
@@ -50,7 +56,8 @@ class MemoryPlan:
 
         below, above = math.floor(users), math.ceil(users)
         low = filled(below)
-        return low if above == below else low + math.ceil((users - below) * (filled(above) - low))
+        total = low if above == below else low + math.ceil((users - below) * (filled(above) - low))
+        return max(self.least_cache, total)
 
     def needed_over(self, users: Any, tokens: Any, prefix: int = 0) -> FloatArray:
         """All bytes that a device needs; ``users`` and ``tokens`` broadcast.  As ``cache_bytes``."""
@@ -59,18 +66,30 @@ class MemoryPlan:
         each = self.demand.request_bytes(length, prefixes)
         common = self.demand.shared_bytes(length, prefixes)
         below = np.floor(count)
-        low, high = np.ceil(below / self.replicas), np.ceil(np.ceil(count) / self.replicas)
+        caches = self.replicas * self.copies
+        low, high = np.ceil(below / caches), np.ceil(np.ceil(count) / caches)
         part = count - below
         requests = low + part * (high - low)
         # The common pages appear with the first request.
-        cache = requests * each + np.minimum(count, 1.0) * common
+        cache = np.maximum(requests * each + np.minimum(count, 1.0) * common, float(self.least_cache))
         return as_array(cache + float(sum(self.fixed.values())))
+
+    def kv_tokens(self, length: int) -> int:
+        """Tokens that the pools of all replicas hold in requests of ``length``."""
+        if self.token_pool is not None and self.demand.bytes_per_token():
+            held = self.token_pool // self.demand.bytes_per_token()
+        else:
+            held = self.demand.tokens_in(self.pool, length)
+        return self.replicas * self.copies * held
 
     def most_users(self, tokens: int, prefix: int) -> int:
         """Requests of ``tokens`` that the pools of all replicas hold at once."""
         left = self.pool - int(self.demand.shared_bytes(tokens, prefix))
         each = int(self.demand.request_bytes(tokens, prefix))
-        return self.replicas * max(0, left // each) if each else 0
+        held = max(0, left // each) if each else 0
+        if self.token_pool is not None and each > self.demand.state_bytes:
+            held = min(held, self.token_pool // (each - self.demand.state_bytes))
+        return self.replicas * self.copies * (held if self.slots is None else min(held, self.slots))
 
     def ledger(self, workload: Workload, users: float | None) -> Ledger:
         """The ledger for ``users`` requests at once (None: the workload's own number)."""
@@ -83,4 +102,4 @@ class MemoryPlan:
             amounts["kv_cache_spare"] = self.budget - needed
             amounts["outside"] = self.device - self.budget
         lines = tuple(LedgerLine(k, amounts[k], self.words.get(k, "")) for k in LINE_ORDER if k in amounts)
-        return Ledger(lines, self.device, self.budget, self.pool)
+        return Ledger(lines, self.device, self.budget, self.pool, self.host)

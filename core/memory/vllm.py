@@ -12,8 +12,18 @@ from fractions import Fraction
 from functools import cache
 
 from core.memory.device import driver_total_bytes
+from core.memory.layout import (
+    ALL_BUT_EXPERTS,
+    Layout,
+    Stage,
+    layout_of,
+    stage_weight_bytes,
+    stages_of,
+)
 from core.memory.ledger import LineKey
+from core.memory.lora import lora_bytes
 from core.memory.plan import MemoryPlan
+from core.memory.speculative import draft_of
 from core.memory.vllm_cache import make_demand
 from core.memory.vllm_rules import (
     Band,
@@ -24,7 +34,6 @@ from core.memory.vllm_rules import (
     max_num_seqs,
     vocabulary_multiple,
 )
-from core.model.parameters import weight_bytes
 from core.spec.architecture import Architecture, Attention, DenseMlp, LatentAttention, MixtureOfExperts
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
@@ -42,35 +51,53 @@ _TILED = ("mxfp4", "mxfp4_experts")
 
 
 def plan(scenario: Scenario) -> MemoryPlan:
-    """The plan of one device."""
+    """The plan of one device of the tightest pipeline stage: the one whose pool holds the fewest tokens."""
+    plans = stage_plans(scenario)
+    return min(plans, key=lambda p: p.demand.tokens_in(p.pool, scenario.engine.max_model_len))
+
+
+def stage_plans(scenario: Scenario) -> tuple[MemoryPlan, ...]:
+    """The plans of the pipeline stages that differ, the first one first."""
+    layout = layout_of(scenario.deployment, ALL_BUT_EXPERTS)
+    stages = stages_of(scenario.model.architecture, layout.pipeline_parallel)
+    return tuple(_stage_plan(scenario, layout, stage) for stage in stages)
+
+
+def _stage_plan(scenario: Scenario, layout: Layout, stage: Stage) -> MemoryPlan:
     engine, device, deployment = scenario.engine, scenario.accelerator, scenario.deployment
-    arch, tp, rules = scenario.model.architecture, deployment.tensor_parallel, band(engine.version)
-    batched = max_num_batched_tokens(engine, device)
+    rules, fmt, tp = band(engine.version), scenario.precision.weights, layout.tensor_parallel
+    batched, seqs = max_num_batched_tokens(engine, device), max_num_seqs(engine, device)
     profiled = engine.max_model_len if rules.profile_whole_length else batched
-    graphs = 0 if engine.enforce_eager else graph_bytes(arch, tp, rules.first)
+    graphs = 0 if engine.enforce_eager else graph_bytes(stage.arch, tp, rules.first)
+    weights = loaded_bytes(scenario.model.architecture, stage, fmt, layout, scenario.model.max_context, rules.first)
+    adapters = lora_bytes(stage.arch, tp, engine.max_loras, engine.lora_rank)
+    draft = draft_of(scenario, layout.attention_parallel)
     fixed: dict[LineKey, int] = {
-        "weights": loaded_bytes(
-            arch, scenario.precision.weights, tp, scenario.model.max_context, rules.first
-        ),
-        "activations": activation_bytes(
-            arch, scenario.precision.weights, tp, max_num_seqs(engine, device), profiled, rules.first
-        ),
+        "weights": weights + adapters + draft.weight_bytes,
+        "activations": activation_bytes(stage.arch, fmt, tp, seqs if stage.last else 0, profiled, rules.first),
         "graphs": graphs,
         "runtime": _non_torch(scenario, rules),
     }
+    if layout.pipeline_parallel > 1:
+        # Hidden states and residuals that travel between stages.
+        fixed["activations"] += 2 * batched * scenario.model.architecture.hidden * 2
     total = driver_total_bytes(device)
     budget = math.floor(engine.gpu_memory_utilization * total)
     if not rules.graphs_inside:
         # These graphs come on top of what the utilisation grants.
         budget = min(budget + graphs, total)
+    demand = make_demand(
+        stage.arch, scenario.precision.kv_cache, layout.attention_parallel, engine.block_size, rules
+    )
     return MemoryPlan(
         device=total,
         budget=budget,
         fixed=fixed,
         words=WORDS,
-        demand=make_demand(arch, scenario.precision.kv_cache, tp, engine.block_size, rules),
+        demand=draft.added_to(demand, engine.block_size),
         replicas=deployment.replicas,
         batched_tokens=batched,
+        copies=layout.attention_copies,
     )
 
 
@@ -80,20 +107,24 @@ def _rules(first: tuple[int, ...]) -> Band:
 
 @cache
 def loaded_bytes(
-    arch: Architecture, fmt: str, tensor_parallel: int, max_context: int, first: tuple[int, ...]
+    arch: Architecture,
+    stage: Stage,
+    fmt: str,
+    layout: Layout,
+    max_context: int,
+    first: tuple[int, ...],
 ) -> int:
-    """Bytes after loading.
+    """Bytes of a stage after loading.
 
     The weights with padded vocabulary, MXFP4 experts padded to the kernel's tile, the table of rotary
     angles for all positions of the model, and for MLA the two halves of its up projection once more.
     """
     weights = WEIGHT_FORMATS[fmt]
-    total = weight_bytes(arch, weights, tensor_parallel, vocabulary_multiple())
+    total = stage_weight_bytes(arch, stage, weights, layout, vocabulary_multiple())
     if fmt in _TILED:
-        total += math.ceil(
-            _padding_of_experts(arch, weights.bits, tensor_parallel, _rules(first).expert_tile)
-        )
-    return total + _table_bytes(arch, tensor_parallel, max_context)
+        tile = _rules(first).expert_tile
+        total += math.ceil(_padding_of_experts(stage.arch, weights.bits, layout.tensor_parallel, tile))
+    return total + _table_bytes(stage.arch, layout.attention_parallel, max_context)
 
 
 def _table_bytes(arch: Architecture, tensor_parallel: int, max_context: int) -> int:
@@ -193,3 +224,8 @@ def _non_torch(scenario: Scenario, rules: Band) -> int:
 def context(scenario: Scenario) -> int:
     """Bytes that are gone on a device before vLLM starts to count."""
     return context_bytes(linked(scenario))
+
+
+def prints_by_length(scenario: Scenario) -> bool:
+    """Whether the printed "GPU KV cache size" is the maximum concurrency times max_model_len."""
+    return band(scenario.engine.version).hybrid_cache

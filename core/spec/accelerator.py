@@ -52,6 +52,8 @@ class Accelerator(Spec):
     kind: Literal["gpu", "apu", "npu", "cpu", "tpu"] = "gpu"
     memory_gb_nominal: float = declared(unit="GB", step=1, ge=0.1, le=100_000)
     memory_mib_reported: int | None = declared(None, unit="MiB", kind="count", ge=1, le=10**9)
+    # Total memory as a program sees it; None: from the list of known devices or the size reported.
+    memory_gib_driver: float | None = declared(None, unit="GiB", ge=0.1, le=100_000)
     memory_type: str = ""
     memory_bandwidth_gbps: float = declared(unit="GB/s", step=10, ge=0.1, le=10**7)
     unified_memory: bool = False

@@ -62,7 +62,11 @@ class Engine(Spec):
     n_parallel: int | None = declared(None, kind="count", step=1, ge=1, le=4096, engines=_LLAMA)
     flash_attention: bool | None = declared(None, kind="choice", engines=_LLAMA)
     kv_unified: bool | None = declared(None, kind="choice", engines=_LLAMA)
+    # MiB of attention scores at once at most; a fork of llama.cpp (versions "ik…") has this setting.
+    attention_max_batch_mib: int | None = declared(None, unit="MiB", kind="count", ge=1, engines=_LLAMA)
     kv_on_host: bool = declared(False, kind="choice", engines=_LLAMA)
+    # auto: what the vendor of the device offers (CUDA, ROCm, Metal, SYCL)
+    backend: Literal["auto", "vulkan"] = declared("auto", kind="choice", choices="backends", engines=_LLAMA)
     # Transformers
     static_cache: bool = declared(False, kind="choice", engines=("transformers",))
     # MLX: the part of the unified memory that the system lets the GPU keep resident

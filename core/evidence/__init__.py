@@ -1,0 +1,1 @@
+"""Measurements against the model: records, how they name things, and the comparison."""

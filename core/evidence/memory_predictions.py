@@ -1,0 +1,207 @@
+"""What the ledgers say about the figures of a measured run, metric by metric."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core.evidence import naming
+from core.evidence.measured import MeasuredMemory
+from core.evidence.memory_scenario import Unpredictable, scenario_of, weights_told
+from core.memory import llama_cpp, sglang, tensorrt_llm, vllm
+from core.memory.build import plan_memory
+from core.memory.ledger import LineKey
+from core.memory.plan import MemoryPlan
+from core.memory.uncertainty import band_of
+from core.model.formats import bits_per_weight
+from core.model.parameters import stored_parameters
+from core.spec.scenario import Scenario
+from core.units import GIB
+
+MIB = 2**20
+_LINES: dict[str, LineKey] = {
+    "weights_gib": "weights",
+    "activation_peak_gib": "activations",
+    "non_torch_gib": "runtime",
+    "cuda_graph_gib": "graphs",
+}
+_LLAMA = ("llamacpp", "ollama")
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One metric of one record.  ``skipped`` is a reason, a text key below ``cli.validate.reasons``;
+    ``given`` names what of the log itself the prediction starts from."""
+
+    id: str
+    engine: str
+    metric: str
+    measured: float
+    predicted: float | None = None
+    low: float | None = None
+    high: float | None = None
+    skipped: str = ""
+    given: str = ""
+
+
+def predict(record: MeasuredMemory) -> tuple[Prediction, ...]:
+    """A prediction, or the reason why there is none, for every observed metric."""
+    try:
+        scenario = scenario_of(record)
+    except Unpredictable as reason:
+        return tuple(
+            Prediction(record.id, record.engine, metric, seen, skipped=reason.reason)
+            for metric, seen in record.observed.items()
+        )
+    return tuple(_predictions(record, scenario))
+
+
+def _predictions(record: MeasuredMemory, scenario: Scenario) -> Iterator[Prediction]:
+    name = naming.engine_of(record.engine) or ""
+    values = _VALUES[name](record, scenario) if name in _VALUES else _plain(record, scenario)
+    for metric, seen in record.observed.items():
+        found = values.get(metric, "metric")
+        if isinstance(found, str):
+            yield Prediction(record.id, record.engine, metric, seen, skipped=found)
+            continue
+        value, given = found if isinstance(found, tuple) else (found, "")
+        measured = max(0.0, seen) if metric == "cuda_graph_gib" else seen
+        low, high = band_of(name, metric, value, scenario)
+        yield Prediction(record.id, record.engine, metric, measured, value, low, high, given=given)
+
+
+# A metric's value, a value with what it starts from, or the reason why there is none.
+Value = float | tuple[float, str] | str
+Values = dict[str, Value]
+
+
+def _lines(plan: MemoryPlan) -> Values:
+    return {metric: plan.fixed.get(line, 0) / GIB for metric, line in _LINES.items()}
+
+
+def _plain(record: MeasuredMemory, scenario: Scenario) -> Values:
+    plan = plan_memory(scenario)
+    values = _lines(plan)
+    values["kv_cache_gib"] = plan.pool / GIB
+    values["kv_tokens"] = float(plan.kv_tokens(scenario.engine.max_model_len))
+    return values
+
+
+def _vllm(record: MeasuredMemory, scenario: Scenario) -> Values:
+    stages = vllm.stage_plans(scenario)
+    # Printed lines are those of the first rank, token counts those of the tightest.
+    plan, first = plan_memory(scenario), stages[0]
+    values = _lines(first)
+    seen, given = record.observed.get("kv_cache_gib"), ""
+    pool = plan.pool
+    length = scenario.engine.max_model_len
+    needed = plan.demand.reserved_bytes(length, plan.batched_tokens)
+    values["kv_needed_gib"] = needed / GIB
+    values["kv_cache_gib"] = first.pool / GIB
+    values["total_gib"] = min(first.device, first.budget + vllm.context(scenario)) / GIB
+    if not record.utilization or record.extra.get("util_doubtful") is True:
+        values["kv_cache_gib"] = values["total_gib"] = "utilization"
+        given = "kv_cache_gib"
+        if seen is None or seen <= 0:
+            return values
+        pool = round(seen * GIB)
+    elif seen is not None and seen <= 0:
+        values["kv_cache_gib"] = "no_room"
+    page = {group.page_bytes for group in plan.demand.groups}
+    usable = plan.demand.whole_pages(pool)
+    concurrency = usable / needed if needed else 0.0
+    tokens = concurrency * length if vllm.prints_by_length(scenario) else _tokens(plan, pool, length)
+    values["max_concurrency"] = (concurrency, given) if given else concurrency
+    values["kv_tokens"] = (tokens, given) if given else tokens
+    if len(page) == 1 and not plan.demand.state_bytes:
+        blocks = float(pool // page.pop())
+        values["gpu_blocks"] = (blocks, given) if given else blocks
+    elif plan.demand.is_plain:
+        blocks = tokens / plan.demand.groups[0].page_tokens
+        values["gpu_blocks"] = (blocks, given) if given else blocks
+    if not record.max_model_len:
+        values["max_concurrency"] = "length"
+        if vllm.prints_by_length(scenario) and not plan.demand.is_plain:
+            values["kv_tokens"] = "length"
+    return values
+
+
+def _tokens(plan: MemoryPlan, pool: int, length: int) -> float:
+    return float(plan.demand.tokens_in(pool, length))
+
+
+def _sglang(record: MeasuredMemory, scenario: Scenario) -> Values:
+    plan = plan_memory(scenario)
+    values = _lines(plan)
+    pool, given = plan.pool, ""
+    before, after = _free_before(record), record.setting("avail_after_weights_gib")
+    if before is None and after is not None and "weights_gib" in record.observed:
+        before = after + record.observed["weights_gib"]
+    if before is not None and after is not None:
+        fraction = sglang.defaults(scenario.engine, scenario.accelerator, scenario.deployment).fraction
+        pool = sglang.static_pool(round(before * GIB), round(after * GIB), fraction)
+        given = "free_memory"
+    kv = sglang.kv_part(scenario, pool)
+    tp = scenario.deployment.attention_tensor_parallel
+    per_token = float(sglang.token_bytes(scenario, scenario.model.architecture, tp))
+    seen = record.observed.get("kv_cache_gib")
+    stated = record.setting("mem_fraction_static")
+    tokens = kv / per_token if per_token else 0.0
+    values["kv_cache_gib"] = (kv / GIB, given) if given else kv / GIB
+    values["kv_tokens"] = (tokens, given) if given else tokens
+    if stated is None and not given:
+        values["kv_cache_gib"] = "fraction"
+        if seen and per_token:
+            values["kv_tokens"] = (seen * GIB / per_token, "kv_cache_gib")
+    if "gpu" in record.extra.get("inferred_fields", ()) and before is None:
+        values["weights_gib"] = values["weights_gib"]
+    return values
+
+
+def _free_before(record: MeasuredMemory) -> float | None:
+    return record.setting("avail_before_weights_gib", "avail_before_gib") or naming.free_gib(record.gpu)
+
+
+def _trtllm(record: MeasuredMemory, scenario: Scenario) -> Values:
+    plan = plan_memory(scenario)
+    values = _lines(plan)
+    pool, given = plan.pool, ""
+    free = record.setting("available_gib", "free_gib")
+    if free is not None:
+        # Other engines on the same card, and settings of the build, are in this figure.
+        pool, given = round(tensorrt_llm.kv_fraction(scenario.engine) * free * GIB), "free_memory"
+    tokens = float(plan.demand.tokens_in(pool, scenario.engine.max_model_len))
+    page = sum(group.page_bytes for group in plan.demand.groups)
+    values["kv_cache_gib"] = (pool / GIB, given) if given else pool / GIB
+    values["kv_tokens"] = (tokens, given) if given else tokens
+    values["gpu_blocks"] = (float(pool // page), given) if page else "metric"
+    return values
+
+
+def _llama(record: MeasuredMemory, scenario: Scenario) -> Values:
+    found, host = llama_cpp.buffers(scenario)
+    del host
+    kind = llama_cpp.file_type(scenario.precision.weights) or "BF16"
+    model, cache = sum(b.model for b in found), sum(b.cache for b in found)
+    compute = sum(b.compute for b in found)
+    values: Values = {
+        "model_buffer_mib": model / MIB,
+        "kv_buffer_mib": cache / MIB,
+        "compute_buffer_mib": compute / MIB,
+        "weights_gib": model / GIB,
+        "kv_cache_gib": cache / GIB,
+        "total_gib": (model + cache + compute) / GIB,
+        "bpw": bits_per_weight(scenario.model.architecture, kind),
+        "params": float(stored_parameters(scenario.model.architecture)),
+    }
+    if not weights_told(record):
+        values |= dict.fromkeys(("model_buffer_mib", "weights_gib", "total_gib", "bpw"), "tensors")
+    if "rpc" in record.gpu.lower():
+        # The other machine has its own log; the buffers here are its complement.
+        values |= {"model_buffer_mib": "partial", "kv_buffer_mib": "partial"}
+    if not record.max_model_len:
+        values |= dict.fromkeys(("kv_buffer_mib", "compute_buffer_mib", "kv_cache_gib"), "length")
+    if scenario.engine.version.startswith("ik") and scenario.engine.n_ubatch is None:
+        values["compute_buffer_mib"] = "micro_batch"
+    return values
+
+
+_VALUES = {"vllm": _vllm, "sglang": _sglang, "trtllm": _trtllm, "llamacpp": _llama, "ollama": _llama}

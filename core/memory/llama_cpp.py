@@ -1,0 +1,222 @@
+"""llama.cpp's ledger: model, KV and compute buffers of each device, as its log prints them.
+
+    model buffer   = the tensors of the file that lie on the device; the token table stays on the host
+    KV buffer      = layers × cells × (K + V elements) × bytes, cells a multiple of 256, taken at the start
+    compute buffer = scores or logits of one micro batch, and the inputs
+
+Layers are dealt out from the last: ``n_gpu_layers`` of them and the output go to the devices in equal
+parts.  Ollama runs the same code with settings of its own.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from core.memory.demand import CacheDemand, PageGroup
+from core.memory.device import driver_total_bytes
+from core.memory.ledger import LineKey
+from core.memory.llama_rules import flash, is_fork, n_parallel, n_ubatch, padded, rules, unified
+from core.memory.plan import MemoryPlan
+from core.model.cache import cache_kinds
+from core.model.formats import GgufSizes, gguf_sizes
+from core.spec.architecture import Architecture, Attention, LatentAttention, LayerGroup, RecurrentMixer
+from core.spec.engine import Engine
+from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from core.spec.scenario import Scenario
+from core.units import GIB
+
+WORDS: dict[LineKey, str] = {
+    "weights": "model buffer",
+    "kv_cache": "KV buffer",
+    "kv_cache_spare": "KV buffer",
+    "activations": "compute buffer",
+    "runtime": "CUDA context",
+}
+# 16-bit and 32-bit checkpoints are converted to the file type of that width.
+_PLAIN = {"bf16": "BF16", "fp16": "F16", "fp32": "F32"}
+_TABLE = "token_embd.weight"
+
+
+@dataclass(frozen=True, slots=True)
+class LayerCache:
+    """What one layer keeps: bytes of each cell of the whole context, of the window's cells, of the states."""
+
+    token: Fraction
+    window: int
+    state: int
+
+
+@dataclass(frozen=True, slots=True)
+class Buffers:
+    """Bytes of one device.  ``cache`` = ``token`` × cells + ``bounded`` (windows and states)."""
+
+    model: int
+    cache: int
+    token: int
+    bounded: int
+    compute: int
+
+
+def file_type(weights: str) -> str | None:
+    """The GGUF file type of a weight format; None where llama.cpp does not load it."""
+    return WEIGHT_FORMATS[weights].gguf or _PLAIN.get(weights)
+
+
+def layers_on(engine: Engine, layers: int, devices: int) -> list[range]:
+    """Layers of each device; index ``layers`` stands for the output."""
+    offloaded = layers + 1 if engine.n_gpu_layers is None else min(engine.n_gpu_layers, layers + 1)
+    start = layers + 1 - offloaded
+    edges = [start + math.ceil(offloaded * d / devices) for d in range(devices + 1)]
+    return [range(low, high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def buffers(scenario: Scenario) -> tuple[tuple[Buffers, ...], int]:
+    """The buffers of each device, and the bytes in the host's memory."""
+    arch, engine = scenario.model.architecture, scenario.engine
+    sizes = gguf_sizes(arch, file_type(scenario.precision.weights) or "BF16")
+    parts = layers_on(engine, arch.layers, scenario.deployment.pipeline_parallel)
+    caches = layer_caches(scenario)
+    found = tuple(_of_device(scenario, sizes, caches, part, len(parts)) for part in parts)
+    # A tied table lies on the device as the output and on the host as the table.
+    tied_copy = _output_bytes(sizes) if arch.tied_embeddings and arch.layers in parts[-1] else 0
+    host = sizes.bytes + tied_copy - sum(b.model for b in found)
+    cells = context_cells(engine)
+    cached = sum(math.ceil(c.token * cells) + c.window + c.state for c in caches)
+    return found, host + max(0, cached - sum(b.cache for b in found))
+
+
+def _output_bytes(sizes: GgufSizes) -> int:
+    """The output matrix; a tied table is copied to the device."""
+    return sizes.outside.get("output.weight", sizes.outside.get(_TABLE, 0))
+
+
+def _of_device(
+    scenario: Scenario, sizes: GgufSizes, caches: list[LayerCache], part: range, devices: int
+) -> Buffers:
+    engine, layers = scenario.engine, len(sizes.layers)
+    model = 0
+    for layer in part:
+        if layer == layers:
+            tables = sizes.outside.get(_TABLE, 0) + sizes.outside.get("output.weight", 0)
+            model += sum(sizes.outside.values()) - tables + _output_bytes(sizes)
+        else:
+            stay = sizes.layers[layer].experts if layer < engine.n_cpu_moe else 0
+            model += sizes.layers[layer].total - stay
+    inside = [caches[layer] for layer in part if layer < layers and not engine.kv_on_host]
+    token = math.ceil(sum((c.token for c in inside), Fraction(0)))
+    bounded = sum(c.window + c.state for c in inside)
+    compute = compute_bytes(scenario, layers in part, devices) if part else 0
+    return Buffers(model, token * context_cells(engine) + bounded, token, bounded, compute)
+
+
+def layer_caches(scenario: Scenario) -> list[LayerCache]:
+    """What each layer keeps, in order."""
+    arch, engine = scenario.model.architecture, scenario.engine
+    kinds: dict[LayerGroup, LayerCache] = {}
+    found = []
+    for group in arch.groups:
+        if group not in kinds:
+            kinds[group] = _layer_cache(arch, group, engine, CACHE_FORMATS[scenario.precision.kv_cache].bits)
+        found += [kinds[group]] * group.count
+    return found
+
+
+def _layer_cache(arch: Architecture, group: LayerGroup, engine: Engine, bits: Fraction) -> LayerCache:
+    one = arch.model_copy(update={"groups": (group.model_copy(update={"count": 1}),)})
+    token, windows = Fraction(0), Fraction(0)
+    for kind in cache_kinds(one):
+        each = kind.elements * bits / 8 / kind.tokens_per_entry
+        if kind.what == "index_keys":
+            continue  # sparse models run dense
+        if kind.window is None or is_fork(engine):
+            token += each
+        else:
+            windows += each * window_cells(engine, kind.window)
+    states = sum(
+        4 * (mixer.state_elements + mixer.convolution_elements)
+        for mixer in group.token_mixers
+        if isinstance(mixer, RecurrentMixer)
+    )
+    return LayerCache(token, math.ceil(windows), states * n_parallel(engine))
+
+
+def context_cells(engine: Engine) -> int:
+    """Cells of a layer that keeps everything, of all slots together, as ``max_model_len`` is."""
+    streams = 1 if unified(engine) else n_parallel(engine)
+    return streams * padded(-(-engine.max_model_len // streams))
+
+
+def window_cells(engine: Engine, window: int) -> int:
+    """Cells of a windowed layer, of all slots together."""
+    slots, streams = n_parallel(engine), 1 if unified(engine) else n_parallel(engine)
+    length = padded(-(-engine.max_model_len // streams))
+    if engine.name == "ollama":
+        return streams * min(length, int(rules()["ollama_window_cells"]["value"]) + n_ubatch(engine))
+    kept = window * (slots if streams == 1 else 1) + n_ubatch(engine)
+    return streams * padded(min(length, kept))
+
+
+def compute_bytes(scenario: Scenario, has_output: bool, devices: int) -> int:
+    """The compute buffer of one device.
+
+    With flash attention: logits of a micro batch in FP32 and the 16-bit mask; without: the scores
+    heads × cells × micro batch in FP32, the mask, and four hidden states.  With several devices four
+    copies of the inputs are in flight.
+    """
+    arch, engine = scenario.model.architecture, scenario.engine
+    batch, cells = n_ubatch(engine), padded(engine.max_model_len)
+    hidden = batch * arch.hidden * 4
+    logits = batch * arch.vocabulary * 4 if has_output else 0
+    copies = int(rules()["input_copies"]["value"]) if devices > 1 else 1
+    if flash(engine):
+        windows = {kind.window for kind in cache_kinds(arch)} or {None}
+        masks = sum(batch * (cells if w is None else min(cells, window_cells(engine, w))) * 2 for w in windows)
+        inputs = copies * (masks + hidden) + hidden if devices > 1 else masks
+        return logits + inputs + _expanded_latent(scenario, cells)
+    scores = max((m.heads for g in arch.kinds for m in g.token_mixers if isinstance(m, Attention | LatentAttention)), default=0)
+    work = scores * cells * batch * 4 + int(rules()["live_hidden"]["plain"]) * hidden
+    return max(work, logits) + copies * batch * cells * 4
+
+
+def _expanded_latent(scenario: Scenario, cells: int) -> int:
+    """The fork expands the latents to 16-bit keys and values for long prompts, and caps the scores."""
+    engine = scenario.engine
+    if not is_fork(engine):
+        return 0
+    widths = [
+        m.heads * (m.nope_head_dim + m.rope_head_dim + m.value_head_dim)
+        for g in scenario.model.architecture.kinds
+        for m in g.token_mixers
+        if isinstance(m, LatentAttention)
+    ]
+    if not widths:
+        return 0
+    return max(widths) * cells * 2 + (engine.attention_max_batch_mib or 0) * 2**20
+
+
+def plan(scenario: Scenario) -> MemoryPlan:
+    """The plan of the fullest device."""
+    engine, total = scenario.engine, driver_total_bytes(scenario.accelerator)
+    found, host = buffers(scenario)
+    fullest = max(found, key=lambda b: b.model + b.cache + b.compute)
+    context = round(float(rules()["context_gib"]["value"]) * GIB)
+    fixed: dict[LineKey, int] = {
+        "weights": fullest.model,
+        "activations": fullest.compute,
+        "runtime": context,
+    }
+    needed = sum(fixed.values()) + fullest.cache
+    slots = n_parallel(engine)
+    return MemoryPlan(
+        device=total,
+        budget=min(needed, total),
+        fixed=fixed,
+        words=WORDS,
+        # Windows and states are there for every slot; the rest grows with the tokens.
+        demand=CacheDemand((PageGroup(fullest.token, 1),), fullest.bounded // slots),
+        replicas=scenario.deployment.replicas,
+        batched_tokens=n_ubatch(engine),
+        least_cache=0 if needed <= total else fullest.cache,
+        slots=slots,
+        host=host,
+    )
