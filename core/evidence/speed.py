@@ -1,22 +1,145 @@
 """Predictions of measured servers and batches by the program's own model."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from core.errors import InferometerError
 from core.evidence.served import Case
 from core.latency.factors import Factors
-from core.latency.machine import Identity
-from core.latency.protocol import StepPlan
+from core.latency.textbook import TextbookPlan
 from core.memory.build import build_ledger
 from core.memory.capacity import capacity
 from core.model.cache import kv_bytes_per_token_unbounded
 from core.model.parameters import weight_bytes
 from core.quantities import EXPECTED, FloatArray
-from core.serving.load import LoadCurve
+from core.serving.lifecycle import Lengths
 from core.serving.static_batch import static_batch
-from core.serving.steady_state import closed_loop, open_loop, prepare
+from core.serving.steady_state import Service, closed_loop, open_loop, prepare
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
+from core.units import GIB
+
+_RESERVED = 3 * GIB  # beside weights and cache, where an engine's ledger does not say
+
+
+@dataclass(frozen=True)
+class Run:
+    """Cases that share plan, lengths and pool: one call of the model answers all."""
+
+    scenario: Scenario
+    pool: float  # tokens, all replicas
+    cases: tuple[Case, ...]
+    places: tuple[int, ...]  # of the cases in the list they came from
+
+
+def runs_of(cases: Sequence[Case]) -> tuple[Run, ...]:
+    """Group cases for fast repeated prediction."""
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for place, case in enumerate(cases):
+        s, work = case.scenario, case.scenario.workload
+        key = (
+            id(s.model.architecture),
+            s.accelerator.name,
+            s.deployment,
+            s.precision,
+            s.engine.name,
+            s.engine.version,
+            s.engine.max_num_seqs,
+            s.engine.max_num_batched_tokens,
+            s.engine.enforce_eager,
+            work.prompt_tokens,
+            work.output_tokens,
+            case.load,
+            case.pool,
+        )
+        groups.setdefault(key, []).append(place)
+    runs = []
+    for places in groups.values():
+        found = tuple(cases[i] for i in places)
+        runs.append(Run(found[0].scenario, found[0].pool or _pool(found[0].scenario), found, tuple(places)))
+    return tuple(runs)
+
+
+def _pool(scenario: Scenario) -> float:
+    """Tokens that the caches of all replicas hold, by the engine's ledger, else by a plain sum."""
+    try:
+        tokens = float(capacity(scenario, build_ledger(scenario)).kv_tokens)
+        if tokens > 0:
+            return tokens
+    except InferometerError:
+        pass
+    device, deployment = scenario.accelerator, scenario.deployment
+    total = device.memory_mib_reported * 2**20 if device.memory_mib_reported else device.memory_gb_nominal * 1e9
+    weights = WEIGHT_FORMATS[scenario.precision.weights]
+    tp = deployment.tensor_parallel
+    room = 0.9 * total - weight_bytes(scenario.model.architecture, weights, tp) - _RESERVED
+    arch, fmt = scenario.model.architecture, CACHE_FORMATS[scenario.precision.kv_cache]
+    one = kv_bytes_per_token_unbounded(arch, fmt, deployment.attention_tensor_parallel)
+    copies = deployment.replicas * deployment.attention_data_parallel
+    return copies * max(room, 0.02 * total) / max(one, 1)
+
+
+def predict_all(runs: Iterable[Run], count: int, factors: Factors | None = None) -> FloatArray:
+    """Predictions (3, count): optimistic, expected, pessimistic, in the unit of each case."""
+    out = np.empty((3, count))
+    for run in runs:
+        for place, values in zip(run.places, _predict(run, factors), strict=True):
+            out[:, place] = values
+    return out
+
+
+def _predict(run: Run, factors: Factors | None) -> list[FloatArray]:
+    service = prepare(run.scenario, factors)
+    amounts = np.array([case.amount for case in run.cases])
+    load = run.cases[0].load
+    if load == "batch":
+        return _batches(service, run, amounts)
+    if load == "full":
+        most = max(1.0, run.pool / (service.lengths.prompt + 0.52 * service.lengths.output))
+        amounts = np.full(len(amounts), min(most, service.max_num_seqs * service.replicas))
+    unique, where = np.unique(amounts, return_inverse=True)
+    curve = (open_loop if load == "rate" else closed_loop)(service, unique, run.pool)
+    answer, whole = service.lengths.output, service.lengths.prompt + service.lengths.output
+    life = curve.time_to_first_token + curve.time_per_output_token * max(answer - 1.0, 0.0)
+    values = {
+        "ttft": curve.time_to_first_token,
+        "tpot": curve.time_per_output_token,
+        "itl": curve.time_per_output_token * (1.0 - curve.prefill_share),
+        "latency": life,
+        "output": curve.output_tokens_per_second,
+        "decode": curve.output_tokens_per_second,
+        "total": curve.requests_per_second * whole,
+        "prefill": curve.requests_per_second * service.lengths.prompt,
+    }
+    return [values[case.metric][:, where[i]] for i, case in enumerate(run.cases)]
+
+
+def _batches(service: Service, run: Run, amounts: FloatArray) -> list[FloatArray]:
+    assert not isinstance(service.plan, TextbookPlan)
+    lengths: Lengths = service.lengths
+    # A batch larger than the room runs in waves.
+    room = max(1.0, min(service.max_num_seqs, run.pool / service.replicas / (lengths.prompt + lengths.output)))
+    here = np.maximum(amounts / service.replicas, 1.0)
+    waves = np.ceil(here / room - 1e-9)
+    times = static_batch(service.plan, lengths, here / waves)
+    total, first = times.total * waves, times.first_token
+    values = {
+        "latency": total,
+        "ttft": first,
+        "tpot": times.step,
+        "itl": times.step,
+        "output": amounts * lengths.output / total,
+        "decode": amounts / times.step,
+        "total": amounts * (lengths.prompt + lengths.output) / total,
+        "prefill": amounts * lengths.prompt / first,
+    }
+    return [values[case.metric][:, i] for i, case in enumerate(run.cases)]
+
+
+def log_errors(cases: Sequence[Case], predicted: FloatArray) -> FloatArray:
+    """log(predicted / measured) of times; the reverse for rates, so that above 0 is always too slow."""
+    measured = np.array([case.measured for case in cases])
+    sign = np.array([-1.0 if case.metric in ("output", "total", "decode", "prefill") else 1.0 for case in cases])
+    return np.asarray(sign * np.log(predicted[EXPECTED] / measured))

@@ -1,7 +1,9 @@
 """Measured efficiencies as data: which fraction of its peaks a device reaches, kernel by kernel.
 
 A profile belongs to an engine and a family of devices and inherits what it does not state from its
-parent, down to the generic one.  The files say on what each figure was fitted.
+parent, down to the generic one.  What an engine other than vLLM does not state comes from vLLM's
+profile of the same device.  Kernels are as measured one by one; the few factors that carry them over
+to a running server stand in a file of their own.  The files say on what each figure was fitted.
 """
 
 import json
@@ -13,6 +15,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 import resources
+from core.latency.factors import Factors, load_factors
 from core.latency.machine import Identity
 from core.spec.accelerator import Accelerator
 from core.spec.base import Spec
@@ -20,6 +23,8 @@ from core.spec.formats import ComputeFormat, WeightFormat
 
 ModelKind = Literal["dense", "moe", "latent", "recurrent"]
 _FOLDER = "data/efficiency"
+_BASE_ENGINE = "vllm"
+SERVER_ENGINES = ("vllm", "sglang", "trtllm")
 
 
 class Fit(Spec):
@@ -31,26 +36,29 @@ class Fit(Spec):
 
 
 class Era(Spec):
-    """Releases before a version start their kernels more slowly."""
+    """What releases from ``since`` up to one version do more slowly."""
 
     before: str
-    starts: float = Field(ge=1)
+    since: str = "0"
+    starts: float = Field(1.0, ge=1)  # of all kernels
+    prompt_step_us: float = Field(0.0, ge=0)  # of every step with a prompt in it
 
 
 class Overheads(Spec):
     """What a step costs beyond its kernels, and the terms of the first token."""
 
     p: Literal[1, 2, 4, 8]
-    kernel_overlap: float = Field(gt=0)  # share of the kernels' starts that a CUDA graph leaves
-    moe_overlap: float = Field(gt=0)  # the same for the expert kernels
     latent_layer_us: float = Field(ge=0)
     recurrent_layer_us: float = Field(ge=0)
+    expert_layer_us: float = Field(ge=0)  # more, where experts are dealt out whole
+    mixed_attention: float = Field(ge=0)  # of the shorter part, where prompts and decodes share a kernel
     step_us: float = Field(ge=0)
     sequence_us: float = Field(ge=0)
     stream_us: float = Field(ge=0)  # of one output token on the server's processor: a ceiling
     ungraphed_layer_us: float = Field(ge=0)  # launches of a layer outside the full CUDA graph
     ungraphed_moe_factor: float = Field(ge=1)
     ungraphed_step_us: float = Field(ge=0)
+    eager_start: float = Field(ge=1)  # starts of kernels without graphs, of those with
     alone_ms: dict[ModelKind, float]  # server's part of the first token when no other request collides
     together_ms: dict[ModelKind, float]  # the same when many users start at the same moments
     waiting_request_ms: dict[ModelKind, float]
@@ -59,25 +67,25 @@ class Overheads(Spec):
     arrival: float = Field(ge=0)
     eras: tuple[Era, ...]
 
-    def start_factor(self, version: str) -> float:
-        """How much longer the kernels of a release take to start; a version nobody can read is current."""
+    def eras_of(self, version: str) -> tuple[Era, ...]:
+        """The eras that a release belongs to; a version nobody can read is current."""
         wanted = _version(version)
-        slow = [era.starts for era in self.eras if wanted and wanted < _version(era.before)]
-        return max(slow, default=1.0)
+        return tuple(e for e in self.eras if wanted and _version(e.since) <= wanted < _version(e.before))
 
 
 class Band(Spec):
     """p10 and p90 of measured / predicted."""
 
     step: dict[ModelKind, tuple[float, float]]
-    first_token: tuple[float, float]
+    first_token: dict[ModelKind, tuple[float, float]]
 
 
 class Profile(Spec):
-    """A whole profile, inheritance resolved."""
+    """A whole profile, inheritance and factors resolved."""
 
     name: str
     engine: str
+    family: str  # of devices, as factors name it
     operators: dict[str, dict[str, Fit]]
     overheads: Overheads
     band: Band
@@ -121,20 +129,6 @@ def profile_names(engine: str) -> tuple[str, ...]:
     return tuple(_stored(engine))
 
 
-@cache
-def load_profile(engine: str, name: str) -> Profile:
-    """A profile by name, with everything it inherits."""
-    chain = list(_chain(engine, name))
-    merged: dict[str, Any] = {"operators": {}, "overheads": {}, "band": {}, "sources": {}}
-    for stored in reversed(chain):
-        for kind, fits in stored.get("operators", {}).items():
-            merged["operators"].setdefault(kind, {}).update(fits)
-        for part in ("overheads", "band", "sources"):
-            merged[part].update(stored.get(part, {}))
-    merged |= {"name": name, "engine": engine, "chain": [p["name"] for p in chain]}
-    return Profile.model_validate_json(json.dumps(merged))
-
-
 def _chain(engine: str, name: str | None) -> Iterator[dict[str, Any]]:
     while name is not None:
         stored = _stored(engine)[name]
@@ -155,19 +149,58 @@ def halves_accumulation(device: Accelerator) -> bool:
     return bool(full and half and device.vendor == "NVIDIA" and full > 1.5 * half)
 
 
-def profile_for(engine: str, device: Accelerator) -> Profile:
+def profile_for(engine: str, device: Accelerator, factors: Factors | None = None) -> Profile:
     """The profile of a device: the most specific one whose conditions it meets."""
-    return _profile_for(engine, Identity(device))
+    return _profile_for(engine, Identity(device), Identity(factors or load_factors()))
 
 
 @lru_cache(maxsize=512)
-def _profile_for(engine: str, device: Identity[Accelerator]) -> Profile:
+def _profile_for(engine: str, device: Identity[Accelerator], factors: Identity[Factors]) -> Profile:
+    own, base = _best(engine, device.it), _best(_BASE_ENGINE, device.it)
+    chain = list(_chain(engine, own))
+    layers = [*chain, *([] if engine == _BASE_ENGINE else _chain(_BASE_ENGINE, base))]
+    merged: dict[str, Any] = {"operators": {}, "overheads": {}, "band": {}, "sources": {}}
+    for stored in reversed(layers):
+        for kind, fits in stored.get("operators", {}).items():
+            merged["operators"].setdefault(kind, {}).update(fits)
+        for part in ("overheads", "band", "sources"):
+            merged[part].update(stored.get(part, {}))
+        merged["family"] = stored.get("family", merged.get("family", "generic"))
+    name = own if own != "generic" else base
+    merged |= {"name": name, "engine": engine, "chain": [p["name"] for p in chain]}
+    _scale(merged, engine, factors.it)
+    return Profile.model_validate_json(json.dumps(merged))
+
+
+def _scale(merged: dict[str, Any], engine: str, factors: Factors) -> None:
+    """Carry kernel figures and overheads over to a running server."""
+    family = merged["family"]
+    for kind, fits in merged["operators"].items():
+        starts = "moe_starts" if kind == "moe" else "starts"
+        for key, fit in fits.items():
+            scaled = dict(fit)
+            for part in ("ec", "em"):
+                factor = factors.of(f"{kind}.{part}", engine, family, key)
+                scaled[part] = min(1.0, fit[part] * factor)
+            scaled["t0_us"] = fit["t0_us"] * factors.of(starts, engine, family, key)
+            fits[key] = scaled
+    overheads = merged["overheads"]
+    for name, value in overheads.items():
+        if isinstance(value, dict):
+            overheads[name] = {k: v * factors.of(name, engine, family, k) for k, v in value.items()}
+        elif name in ("latent_layer_us", "recurrent_layer_us"):
+            overheads[name] = value * factors.of("starts", engine, family) * factors.of(name, engine, family)
+        elif isinstance(value, int | float):
+            overheads[name] = value * factors.of(name, engine, family)
+
+
+def _best(engine: str, device: Accelerator) -> str:
     best, best_score = "generic", 0
     for name, stored in _stored(engine).items():
-        score = _match(stored, device.it)
+        score = _match(stored, device)
         if score > best_score:
             best, best_score = name, score
-    return load_profile(engine, best)
+    return best
 
 
 def _match(stored: dict[str, Any], device: Accelerator) -> int:

@@ -34,6 +34,8 @@ class Link:
 
 
 _ACTIVATION_FORMATS: tuple[ComputeFormat, ...] = ("bf16", "fp16", "fp32")
+NETWORK = 50e9  # bytes/s of one device between nodes: 400 Gbit/s
+_DEVICES_OF_A_NODE = 8
 _FALLBACK_LINK = 16e9  # bytes/s, where neither link of a device is known: PCIe 3 x16
 
 
@@ -79,15 +81,18 @@ def activation_format(device: Accelerator) -> ComputeFormat:
     return next((f for f in _ACTIVATION_FORMATS if supports(device, f)), "fp32")
 
 
-def link_of(device: Accelerator, deployment: Deployment, halves_accumulation: bool) -> Link:
-    """The link of a tensor-parallel group: the fast one where the device has it and it reaches far enough."""
-    fast = device.scale_up
-    reaches = fast.gbps_per_direction is not None and deployment.tensor_parallel <= fast.max_devices
-    if fast.gbps_per_direction is not None and (
-        deployment.link == "scale_up" or (deployment.link == "auto" and reaches)
-    ):
-        return Link(_link_kind(fast.kind), fast.gbps_per_direction * 1e9)
+def link_of(device: Accelerator, deployment: Deployment, devices: int, halves_accumulation: bool) -> Link:
+    """The link among ``devices``: the fast one where the device has it and it reaches far enough,
+    the network between nodes where it does not, else PCIe.
+    """
+    fast, asked = device.scale_up, deployment.link
+    if fast.gbps_per_direction is not None and asked != "pcie":
+        if devices <= fast.max_devices or asked == "scale_up":
+            return Link(_link_kind(fast.kind), fast.gbps_per_direction * 1e9)
+        return Link("network", NETWORK)
     rate = device.pcie.gbps_per_direction
+    if devices > _DEVICES_OF_A_NODE:
+        return Link("network", NETWORK)
     kind = "pcie_staged" if halves_accumulation else "pcie"
     return Link(kind, _FALLBACK_LINK if rate is None else rate * 1e9)
 

@@ -1,7 +1,7 @@
 """Time of one engine step: the operators of a model on the roofline of a device, plus what surrounds them.
 
 t = (g^8 + (stream n)^8)^(1/8),  g = (k^4 + u^4)^(1/4)
-k = sum over operators + starts of the kernels + all-reduces + step and sequence overhead
+k = sum over operators + starts of the kernels + exchanges between devices + step and sequence overhead
 u = launches of a step outside the full CUDA graph: every step with a prompt in it; all in eager mode
 """
 
@@ -12,47 +12,25 @@ from typing import Any
 
 import numpy as np
 
-from core.latency.collectives import AllReduce, all_reduce, bound
-from core.latency.efficiency import (
-    ModelKind,
-    Profile,
-    format_key,
-    halves_accumulation,
-    load_links,
-    profile_for,
-)
-from core.latency.machine import (
-    Identity,
-    Link,
-    activation_format,
-    compute_format,
-    is_native,
-    link_of,
-    peak_flops,
-)
+from core.latency.efficiency import ModelKind, Overheads, Profile
+from core.latency.factors import Factors
+from core.latency.machine import Identity
+from core.latency.on_device import Coefficients, coefficients
+from core.latency.protocol import BOUND, Part
 from core.latency.roofline import smooth_max, smooth_max_of_halves
-from core.model.operators import (
-    DECODES,
-    ONE,
-    PREFILLS,
-    SEQUENCES,
-    TOKENS,
-    Operator,
-    Operators,
-    features,
-    operators_of,
-)
+from core.latency.speculative import draft_of, tokens_per_step
+from core.model.operator_rows import operators_of
+from core.model.operators import PREFILLS, TOKENS, Layout, Operators, features
 from core.quantities import EXPECTED, FloatArray
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import Architecture
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, Precision
-from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS, ComputeFormat
+from core.spec.formats import ComputeFormat
+from core.spec.speculative import Speculative
 
-BOUND = 3  # fourth row of the axis of quantiles: everything at its peak, nothing in between
+__all__ = ["BOUND", "Plan", "layout_of", "plan_of", "step_bound", "step_time"]
 _STREAM_P, _GRAPH_P = 8, 4
-_Q = 4
-_MEASURED_KIND: tuple[ModelKind, ...] = ("recurrent", "latent", "moe")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +38,7 @@ class Plan:
     """A model laid over devices under an engine: everything that does not depend on the load.
 
     Q = 4 quantiles (optimistic, expected, pessimistic, bound), A devices side by side (the axis is
-    absent for a single one), O operators, K features.
+    absent for a single one), O operators, K features, R kinds of exchange.
     """
 
     operators: Operators
@@ -69,21 +47,130 @@ class Plan:
     compute: tuple[ComputeFormat, ...]
     native: tuple[bool, ...]
     p: int
-    seconds: FloatArray  # (Q, [A,] 2 O, K) seconds per unit of a feature: compute rows, then memory rows
+    tokens_per_step: float
+    seconds_per: FloatArray  # (Q, [A,] 2 O, K) seconds per unit of a feature: compute rows, then memory rows
     fixed: FloatArray  # (Q, [A,] K) seconds per unit of a feature, beside the operators: starts, overhead
-    reduce_direct: FloatArray  # (Q, [A,] 1) s per token, all all-reduces of a step; inf: unused
-    reduce_start: FloatArray  # (Q, [A,] 1) s
-    reduce_ring: FloatArray  # (Q, [A,] 1) s per token
+    direct: FloatArray  # (Q, [A,] R, 1) s per token, all exchanges of a step in one shot; inf: unused
+    ring_start: FloatArray  # (Q, [A,] R, 1) s
+    ring: FloatArray  # (Q, [A,] R, 1) s per token
     stream: FloatArray  # (Q, [A,] 1) s per decoded token
     ungraphed: FloatArray  # (Q, [A,] 1) s
+    mixed: FloatArray  # (Q, [A,] 1) share of the shorter attention that a mixed step takes longer
     starts: tuple[float, ...]  # (O,) s, expected, of the first device: kernel starts by operator
-    reduce_alpha: float  # s, the same: starts of all all-reduces, part of ``fixed``
+    exchange_starts: tuple[float, ...]  # (R,) s, the same for exchanges, part of ``fixed``
+    decode_rows: tuple[int, ...]  # operators that read the cache for decoding
+    prefill_row: int | None
     eager: bool
 
     @property
     def profile_name(self) -> str:
         """Which efficiency profile the first device uses."""
         return self.profiles[0].name
+
+    @property
+    def overheads(self) -> Overheads:
+        """The terms of the first token."""
+        return self.profiles[0].overheads
+
+    @property
+    def first_token_band(self) -> tuple[float, float]:
+        """p10 and p90 of measured / predicted time to the first token."""
+        return self.profiles[0].band.first_token[self.kind]
+
+    @property
+    def stages(self) -> int:
+        """Pipeline stages."""
+        return self.operators.layout.stages
+
+    @property
+    def compute_format(self) -> ComputeFormat:
+        """What the narrow matrices are multiplied in."""
+        return self.compute[0]
+
+    @property
+    def is_native(self) -> bool:
+        """False: weights are expanded first."""
+        return self.native[0]
+
+    def seconds(
+        self,
+        rows: slice | int,
+        decoding: FloatArray,
+        context: FloatArray,
+        prefill: FloatArray,
+        history: FloatArray,
+    ) -> FloatArray:
+        """``step_time`` without ceremony: float arrays of one shape (N,), result ([Q,] [A,] N)."""
+        work = features(self.operators, decoding, context, prefill, history)
+        kernels = smooth_max_of_halves(self.seconds_per[rows] @ work, len(self.operators.rows), self.p)
+        total = kernels.sum(axis=-2)
+        total += self.fixed[rows] @ work
+        if self.prefill_row is not None and self.decode_rows:
+            reading = kernels[..., self.decode_rows[0], :]
+            for row in self.decode_rows[1:]:
+                reading = reading + kernels[..., row, :]
+            total += self.mixed[rows] * np.minimum(reading, kernels[..., self.prefill_row, :])
+        if self.operators.exchanges:
+            tokens = work[TOKENS]
+            ring = self.ring_start[rows] + self.ring[rows] * tokens
+            total += np.minimum(self.direct[rows] * tokens, ring).sum(axis=-2)
+        if rows == BOUND or (isinstance(rows, slice) and rows.start == BOUND):
+            return np.asarray(total)
+        outside = self.ungraphed[rows] * (1.0 if self.eager else work[PREFILLS])
+        total = smooth_max(total, outside, _GRAPH_P)
+        return smooth_max(total, self.stream[rows] * decoding, _STREAM_P)
+
+    def parts(self, decoding: float, context: float, prefill: float, history: float) -> tuple[Part, ...]:
+        """The expected step of the first device taken apart; the seconds add to the whole.
+
+        An operator's time on the roofline is divided between compute and bandwidth as its two terms;
+        starts of kernels, step overhead and launches outside a graph are the bound "launch".
+        """
+        point = [np.array([value]) for value in (decoding, context, prefill, history)]
+        total = float(self.seconds(EXPECTED, *point)[0])
+        rows, work = self.operators.rows, features(self.operators, *point)
+        scaled = (self.seconds_per[EXPECTED] @ work)[:, 0].tolist()
+        flops = (self.operators.flops @ work)[:, 0].tolist()
+        moved = (self.operators.bytes @ work)[:, 0].tolist()
+        runs = {"always": True, "decode": decoding > 0, "prefill": prefill > 0}
+        merged: dict[str, list[float]] = {}  # key -> compute, bandwidth, link, launch seconds, FLOPs, bytes
+        kernels: list[float] = []
+        for index, row in enumerate(rows):
+            compute, memory = scaled[index], scaled[len(rows) + index]
+            powers = compute**self.p, memory**self.p
+            kernel = sum(powers) ** (1 / self.p)
+            kernels.append(kernel)
+            by_compute = powers[0] / sum(powers) if kernel and sum(powers) else 0.0
+            sums = merged.setdefault(row.key, [0.0] * 6)
+            sums[0] += kernel * by_compute
+            sums[1] += kernel * (1 - by_compute)
+            sums[3] += self.starts[index] if runs[row.when] else 0.0
+            sums[4] += flops[index]
+            sums[5] += moved[index]
+        if self.prefill_row is not None and self.decode_rows:
+            shorter = min(sum(kernels[row] for row in self.decode_rows), kernels[self.prefill_row])
+            merged["attention_prefill"][0] += float(self.mixed[EXPECTED, 0]) * shorter
+        tokens = float(work[TOKENS, 0])
+        for index, exchange in enumerate(self.operators.exchanges):
+            ring = float(self.ring_start[EXPECTED, index, 0] + self.ring[EXPECTED, index, 0] * tokens)
+            wire = min(float(self.direct[EXPECTED, index, 0]) * tokens, ring) + self.exchange_starts[index]
+            merged[exchange.key] = [0, 0, wire, 0, 0, exchange.count * exchange.bytes * tokens]
+        # What is left of the step: its overhead, and what the processor adds when it is the slower side.
+        left = total - sum(sum(s[:4]) for s in merged.values())
+        merged["overhead"] = [0, 0, 0, max(0.0, left), 0, 0]
+        return tuple(Part(key, *sums) for key, sums in merged.items() if sum(sums[:4]) > 0)
+
+
+def layout_of(deployment: Deployment, speculative: Speculative | None = None) -> Layout:
+    """The layout of one replica."""
+    drafted = 0 if speculative is None or speculative.kind == "none" else speculative.tokens
+    return Layout(
+        devices=deployment.tensor_parallel,
+        data_parallel=min(deployment.attention_data_parallel, deployment.tensor_parallel),
+        expert_parallel=min(deployment.expert_parallel, deployment.tensor_parallel),
+        stages=deployment.pipeline_parallel,
+        verified=1 + drafted,
+    )
 
 
 def plan_of(
@@ -92,6 +179,8 @@ def plan_of(
     deployment: Deployment,
     precision: Precision,
     engine: Engine,
+    speculative: Speculative | None = None,
+    factors: Factors | None = None,
 ) -> Plan:
     """The plan of a model on one device (or on each of several, side by side) and its group."""
     single = isinstance(accelerators, Accelerator)
@@ -102,48 +191,62 @@ def plan_of(
         single,
         deployment,
         precision,
-        engine.enforce_eager,
-        engine.version,
+        (engine.name, engine.version, engine.enforce_eager),
+        speculative,
+        None if factors is None else Identity(factors),
     )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=512)
 def _plan(
     architecture: Identity[Architecture],
     devices: tuple[Identity[Accelerator], ...],
     single: bool,
     deployment: Deployment,
     precision: Precision,
-    eager: bool,
-    version: str,
+    engine: tuple[str, str, bool],
+    speculative: Speculative | None,
+    factors: Identity[Factors] | None,
 ) -> Plan:
+    arch = architecture.it
     operators = operators_of(
-        architecture.it, precision.weights, precision.kv_cache, deployment.tensor_parallel
+        arch,
+        precision.weights,
+        precision.kv_cache,
+        layout_of(deployment, speculative),
+        draft_of(arch, speculative),
     )
     kind = model_kind(operators)
-    parts = [_OnDevice(operators, kind, d.it, deployment, precision, eager, version) for d in devices]
+    chosen = None if factors is None else factors.it
+    parts = [coefficients(operators, kind, d.it, deployment, precision, engine, chosen) for d in devices]
+    keys = [row.kind for row in operators.rows]
 
     def stack(name: str) -> FloatArray:
         arrays = [getattr(part, name) for part in parts]
         return np.ascontiguousarray(arrays[0] if single else np.stack(arrays, axis=1))
 
+    first: Coefficients = parts[0]
     return Plan(
         operators=operators,
         kind=kind,
         profiles=tuple(part.profile for part in parts),
         compute=tuple(part.compute for part in parts),
         native=tuple(part.native for part in parts),
-        p=parts[0].profile.overheads.p,
-        seconds=stack("seconds"),
+        p=first.profile.overheads.p,
+        tokens_per_step=tokens_per_step(speculative),
+        seconds_per=stack("seconds_per"),
         fixed=stack("fixed"),
-        reduce_direct=stack("reduce_direct"),
-        reduce_start=stack("reduce_start"),
-        reduce_ring=stack("reduce_ring"),
-        stream=stack("stream"),
+        direct=stack("direct"),
+        ring_start=stack("ring_start"),
+        ring=stack("ring"),
+        stream=stack("stream") * tokens_per_step(speculative),
         ungraphed=stack("ungraphed"),
-        starts=tuple(parts[0].starts.tolist()),
-        reduce_alpha=parts[0].reduce_alpha,
-        eager=eager,
+        mixed=stack("mixed"),
+        starts=tuple(first.starts.tolist()),
+        exchange_starts=first.exchange_starts,
+        decode_rows=tuple(i for i, k in enumerate(keys) if k in ("attention_decode", "latent_decode")),
+        prefill_row=keys.index("attention_prefill") if "attention_prefill" in keys else None,
+        eager=engine[2],
     )
 
 
@@ -156,102 +259,15 @@ def model_kind(operators: Operators) -> ModelKind:
     return "moe" if operators.moe_layers else "dense"
 
 
-class _OnDevice:
-    """The arrays of a plan for one device."""
-
-    def __init__(
-        self,
-        operators: Operators,
-        kind: ModelKind,
-        device: Accelerator,
-        deployment: Deployment,
-        precision: Precision,
-        eager: bool,
-        version: str,
-    ) -> None:
-        weights = WEIGHT_FORMATS[precision.weights]
-        self.profile = profile = profile_for("vllm", device)
-        self.compute = compute_format(device, weights)
-        self.native = is_native(device, weights)
-        wide = activation_format(device)
-        cache_key = "narrow" if CACHE_FORMATS[precision.kv_cache].bits < 16 else "bf16"
-        low, high = profile.band.step[kind]
-        slower = np.array([low, 1.0, high])
-        over = profile.overheads
-        self.slow_start = over.start_factor(version)
-        bandwidth = device.memory_bandwidth_gbps * 1e9
-        count = len(operators.rows)
-        per_flop, per_byte = np.empty((_Q, count)), np.empty((_Q, count))
-        self.starts = np.empty(count)
-        for index, row in enumerate(operators.rows):
-            unit, key = wide, cache_key
-            if row.tensor_class is not None:
-                bits = operators.stored_bits[row.tensor_class]
-                narrow = row.tensor_class in weights.narrow
-                unit = self.compute if narrow else wide
-                key = format_key(weights, bits, unit)
-            elif row.kind == "elementwise":
-                key = "bf16"
-            fit = profile.fit(row.kind, key)
-            peak = peak_flops(device, unit)
-            per_flop[:3, index] = np.maximum(1.0, slower / fit.ec) / peak
-            per_byte[:3, index] = np.maximum(1.0, slower / fit.em) / bandwidth
-            per_flop[BOUND, index], per_byte[BOUND, index] = 1 / peak, 1 / bandwidth
-            self.starts[index] = self._start(row, operators, fit.t0_us, eager)
-        self.seconds = np.concatenate(
-            [per_flop[:, :, None] * operators.flops, per_byte[:, :, None] * operators.bytes], axis=1
-        )
-        whens = [row.when for row in operators.rows]
-        starts = [
-            float(sum(s for s, w in zip(self.starts, whens, strict=True) if w == when))
-            for when in ("always", "decode", "prefill")
-        ]
-        starts[0] += 1e-6 * over.step_us
-        scale = np.append(slower, 0.0)
-        fixed = np.zeros(operators.flops.shape[1])
-        fixed[[ONE, DECODES, PREFILLS, SEQUENCES]] = [*starts, 1e-6 * over.sequence_us]
-        self.fixed = scale[:, None] * fixed
-        self.stream = scale[:, None] * (1e-6 * over.stream_us)
-        layers = operators.layers + (over.ungraphed_moe_factor - 1) * operators.moe_layers
-        self.ungraphed = scale[:, None] * 1e-6 * (layers * over.ungraphed_layer_us + over.ungraphed_step_us)
-        self._reduces(operators, device, deployment, slower)
-
-    def _start(self, row: Operator, operators: Operators, t0_us: float, eager: bool) -> float:
-        over = self.profile.overheads
-        overlap = over.moe_overlap if row.kind == "moe" else over.kernel_overlap
-        extra = 0.0
-        if row.key == "projections" and row.kernels:
-            extra = over.latent_layer_us * operators.latent_layers
-            extra += over.recurrent_layer_us * operators.recurrent_layers
-        return 1e-6 * self.slow_start * (1.0 if eager else overlap) * (t0_us * row.kernels + extra)
-
-    def _reduces(
-        self, operators: Operators, device: Accelerator, deployment: Deployment, slower: FloatArray
-    ) -> None:
-        direct, start, ring = np.full((_Q, 1), np.inf), np.zeros((_Q, 1)), np.zeros((_Q, 1))
-        count, devices = operators.all_reduces, deployment.tensor_parallel
-        self.reduce_alpha = 0.0
-        if count:
-            link: Link = link_of(device, deployment, halves_accumulation(device))
-            fit = load_links()[link.kind]
-            costs: list[AllReduce] = [all_reduce(fit, link, devices, float(s)) for s in slower]
-            for index, cost in enumerate([*costs, bound(link)]):
-                direct[index] = count * operators.all_reduce_bytes * cost.direct
-                start[index] = count * cost.ring_start
-                ring[index] = count * operators.all_reduce_bytes * cost.ring
-                self.fixed[index, ONE] += self.slow_start * count * cost.start
-            self.reduce_alpha = self.slow_start * count * costs[EXPECTED].start
-        self.reduce_direct, self.reduce_start, self.reduce_ring = direct, start, ring
-
-
 def step_time(
     plan: Plan, decode_sequences: Any, context: Any, prefill_tokens: Any = 0.0, prefill_history: Any = 0.0
 ) -> FloatArray:
     """Seconds of one step, shape (3, [A,] *points): optimistic, expected, pessimistic.
 
-    The arguments broadcast: sequences that decode one token each on ``context`` cached tokens
-    (mean), and a chunk of ``prefill_tokens`` after ``prefill_history`` cached tokens of the same
-    prompt.  A is the axis of the plan's devices, absent for a single one.
+    The arguments broadcast: sequences that decode one token each (with speculative decoding: that
+    verify one draft each) on ``context`` cached tokens (mean), and a chunk of ``prefill_tokens``
+    after ``prefill_history`` cached tokens of the same prompt.  A is the axis of the plan's devices,
+    absent for a single one.
     """
     return _broadcast(plan, slice(0, 3), decode_sequences, context, prefill_tokens, prefill_history)
 
@@ -269,37 +285,5 @@ def step_bound(
 def _broadcast(plan: Plan, rows: slice, *arguments: Any) -> FloatArray:
     arrays = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in arguments))
     shape = arrays[0].shape
-    seconds = seconds_of(plan, rows, *(np.ascontiguousarray(a).reshape(-1) for a in arrays))
+    seconds = plan.seconds(rows, *(np.ascontiguousarray(a).reshape(-1) for a in arrays))
     return seconds.reshape(seconds.shape[:-1] + shape)
-
-
-def seconds_of(
-    plan: Plan,
-    rows: slice | int,
-    decoding: FloatArray,
-    context: FloatArray,
-    prefill: FloatArray,
-    history: FloatArray,
-) -> FloatArray:
-    """``step_time`` without ceremony: float arrays of one shape (N,), result ([Q,] [A,] N)."""
-    operators = plan.operators
-    work = features(operators, decoding, context, prefill, history)
-    kernels = smooth_max_of_halves(plan.seconds[rows] @ work, len(operators.rows), plan.p)
-    total = kernels.sum(axis=-2)
-    total += plan.fixed[rows] @ work
-    if operators.all_reduces:
-        tokens = work[TOKENS]
-        ring = plan.reduce_start[rows] + plan.reduce_ring[rows] * tokens
-        total += np.minimum(plan.reduce_direct[rows] * tokens, ring)
-    if rows == BOUND or (isinstance(rows, slice) and rows.start == BOUND):
-        return np.asarray(total)
-    outside = plan.ungraphed[rows] * (1.0 if plan.eager else work[PREFILLS])
-    total = smooth_max(total, outside, _GRAPH_P)
-    return smooth_max(total, plan.stream[rows] * decoding, _STREAM_P)
-
-
-def expected_seconds(
-    plan: Plan, decoding: FloatArray, context: FloatArray, prefill: FloatArray, history: FloatArray
-) -> FloatArray:
-    """Expected seconds of N steps on a single device; float arrays of shape (N,)."""
-    return seconds_of(plan, EXPECTED, decoding, context, prefill, history)

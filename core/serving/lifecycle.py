@@ -3,6 +3,9 @@
     TPOT (O-1) = (O-1) t_d(n) + (b-1) f D,   n = b f
     TTFT = base + 1.17 own + t_d/2 + (b-1)(s D + w) + 0.17 r/(1-r) own,   s >= 1-f
 
+With s pipeline stages a step carries n / s requests, and a prompt occupies each stage for 1/s of D;
+with speculative decoding a request gains several tokens a step.
+
 b requests are in the engine and each decodes for a share f of its life, so n decode at a time.  D is
 the time that one prompt adds to the steps it shares, "own" the time of the steps that carry it, r
 the share of time with a prompt in the step.  The form and the constants (in the efficiency profiles)
@@ -15,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.latency.step import BOUND, Plan, expected_seconds, seconds_of
+from core.latency.protocol import BOUND, StepPlan
 from core.quantities import EXPECTED, FloatArray
 
 ROUNDS = 4  # of the iteration
@@ -58,7 +61,7 @@ class Life:
 
 
 def live(
-    plan: Plan,
+    plan: StepPlan,
     lengths: Lengths,
     inside: FloatArray,
     together: bool,
@@ -70,8 +73,8 @@ def live(
     ``near``: shares close to the solution, if known.
     """
     n = len(inside)
-    over = plan.profiles[0].overheads
-    steps = max(lengths.output - 1.0, 0.0)
+    over, stages = plan.overheads, float(plan.stages)
+    steps = max(lengths.output - 1.0, 0.0) / plan.tokens_per_step
     others = inside - 1.0
     least_burst = over.burst if together else 0.0
     base = 1e-3 * over.alone_ms[plan.kind] * np.ones(n)
@@ -84,17 +87,17 @@ def live(
     both = decoding.reshape(2, n)
 
     def fill(running: FloatArray) -> FloatArray:
-        both[:] = running
-        prefill[n:] = chunk = lengths.chunk(running)
+        both[:] = running / stages
+        prefill[n:] = chunk = lengths.chunk(running / stages)
         history[n:] = lengths.prefix + 0.5 * (lengths.prompt - chunk)
         return lengths.prompt / chunk  # steps that carry one prompt
 
     def decoding_share(share: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The share that follows from ``share``, and the waiting for prompts come just before, in prompts."""
         carriers = fill(inside * share)
-        seconds = expected_seconds(plan, decoding, context, prefill, history)
-        step, mixed = seconds[:n], carriers * seconds[n:]
-        added = mixed - carriers * step
+        seconds = plan.seconds(EXPECTED, decoding, context, prefill, history)
+        step, one = seconds[:n], seconds[n:] / stages
+        mixed, added = (carriers + stages - 1.0) * one, carriers * (one - step / stages)
         before = np.maximum(least_burst, 1.0 - share)
         decode = steps * step + others * share * added
         ahead = others * (before * added + np.minimum(before * (wait / over.burst), wait))
@@ -115,12 +118,13 @@ def live(
         share = np.clip(share - off / slope, 0.0, 1.0)
 
     carriers = fill(inside * share)
-    every = seconds_of(plan, slice(0, BOUND + 1), decoding, context, prefill, history)
+    every = plan.seconds(slice(0, BOUND + 1), decoding, context, prefill, history)
     step, mixed = every[:BOUND, :n], every[:BOUND, n:]
-    added, own = carriers * np.maximum(mixed - step, 0.0), carriers * mixed
+    added = carriers * np.maximum(mixed - step, 0.0) / stages
+    own = (carriers + stages - 1.0) / stages * mixed
     decode = steps * step + others * share * added
     first, last = step[EXPECTED], added[EXPECTED]
-    low, high = plan.profiles[0].band.first_token
+    low, high = plan.first_token_band
     band = np.array([[low], [1.0], [high]])
     before = np.maximum(least_burst, 1.0 - share)
     ahead = others * (before * last + np.minimum(before * (wait / over.burst), wait)) + busy * own[EXPECTED]
@@ -129,9 +133,9 @@ def live(
     return Life(
         share=share,
         base=band * start,
-        own=np.maximum(band * reads, carriers * (every[BOUND, n:] - every[BOUND, :n])),
+        own=np.maximum(band * reads, carriers * (every[BOUND, n:] - every[BOUND, :n]) / stages),
         others=band * ahead,
-        per_token=decode / steps if steps else step,
+        per_token=decode / (lengths.output - 1.0) if steps else step / plan.tokens_per_step,
         total=spread * (decode[EXPECTED] + start + reads + ahead),
         prefill_share=others * share * last / decode[EXPECTED] if steps else np.zeros(n),
     )

@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.latency.step import Plan, plan_of
+from core.latency.efficiency import SERVER_ENGINES
+from core.latency.factors import Factors
+from core.latency.protocol import StepPlan
+from core.latency.step import layout_of, plan_of
 from core.latency.textbook import TextbookPlan, textbook_plan
-from core.memory.vllm_rules import max_num_batched_tokens, max_num_seqs
 from core.quantities import EXPECTED, FloatArray
 from core.serving.breakdown import engine_phase, textbook_phase
 from core.serving.lifecycle import Lengths, Life, live
+from core.serving.limits import batch_limits
 from core.serving.load import LoadCurve, Phase
 from core.serving.textbook_load import textbook_closed, textbook_open
-from core.spec.accelerator import Accelerator
-from core.spec.engine import Engine
 from core.spec.scenario import Scenario
 
 _OCCUPANCY = 0.52  # mean share of its answer that a running request holds in the cache
@@ -29,37 +30,40 @@ _OPEN_POINTS = 48
 class Service:
     """A scenario made ready for any load."""
 
-    plan: Plan | TextbookPlan = field(repr=False)
-    replicas: int
+    plan: StepPlan | TextbookPlan = field(repr=False)
+    replicas: int  # groups of requests that never share a step: copies of the model, or of its attention
     lengths: Lengths
     max_num_seqs: float  # of one replica
 
     @property
     def profile_name(self) -> str:
         """Which efficiency profile the times rest on; "textbook" for the plain formulas."""
-        return self.plan.profile_name if isinstance(self.plan, Plan) else "textbook"
+        return "textbook" if isinstance(self.plan, TextbookPlan) else self.plan.profile_name
 
 
-def prepare(scenario: Scenario) -> Service:
-    """All that does not depend on the load; the plan in it is cached by model, device and settings."""
-    work, engine, device = scenario.workload, scenario.engine, scenario.accelerator
-    model, deployment = scenario.model.architecture, scenario.deployment
-    plan: Plan | TextbookPlan
-    if engine.name == "textbook":
-        plan = textbook_plan(model, device, deployment, scenario.precision)
-    else:
-        plan = plan_of(model, device, deployment, scenario.precision, engine)
-    seqs, budget = batch_limits(engine, device)
+def prepare(scenario: Scenario, factors: Factors | None = None) -> Service:
+    """All that does not depend on the load; the plan in it is cached by model, device and settings.
+
+    ``factors`` replace the packaged ones of ``core.latency.factors``.
+    """
+    work, engine, deployment = scenario.workload, scenario.engine, scenario.deployment
+    seqs, budget = batch_limits(engine, scenario.accelerator)
     prefix = min(float(work.shared_prefix_tokens), work.prompt_tokens - 1.0)
     lengths = Lengths(work.prompt_tokens - prefix, prefix, float(work.output_tokens), budget)
-    return Service(plan, deployment.replicas, lengths, seqs)
+    replicas = deployment.replicas
+    if engine.name in SERVER_ENGINES:
+        replicas *= layout_of(deployment).data_parallel
+    return Service(_plan(scenario, factors), replicas, lengths, seqs)
 
 
-def batch_limits(engine: Engine, device: Accelerator) -> tuple[float, float]:
-    """Sequences and tokens of one step, by the engine's own rules."""
+def _plan(scenario: Scenario, factors: Factors | None) -> StepPlan | TextbookPlan:
+    """The plan by the rules of the scenario's engine."""
+    model, device, engine = scenario.model.architecture, scenario.accelerator, scenario.engine
+    deployment, precision = scenario.deployment, scenario.precision
     if engine.name == "textbook":
-        return float(engine.max_num_seqs or np.inf), np.inf
-    return float(max_num_seqs(engine, device)), float(max_num_batched_tokens(engine, device))
+        return textbook_plan(model, device, deployment, precision)
+    draft = scenario.speculative if scenario.speculative.kind != "none" else None
+    return plan_of(model, device, deployment, precision, engine, draft, factors)
 
 
 def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCurve:
@@ -123,6 +127,8 @@ def phases(service: Service, running: float) -> tuple[Phase, Phase]:
     """One step of each phase, prefill then decode, at ``running`` decoding requests over all replicas."""
     lengths = service.lengths
     here = max(running / service.replicas, 1.0)
+    if not isinstance(service.plan, TextbookPlan):
+        here = max(here / service.plan.stages, 1.0)
     if isinstance(service.plan, TextbookPlan):
         prompt = lengths.prefix + lengths.prompt
         return textbook_phase(service.plan, 0.0, prompt), textbook_phase(service.plan, here, 0.0)

@@ -175,6 +175,16 @@ WEIGHT_FORMATS: dict[str, WeightFormat] = {
             "mxfp4", "MXFP4", _grouped(4, 32, 8), _NO_ROUTER, ("fp4", "fp8", "bf16", "fp16", "fp32")
         ),
         WeightFormat("nvfp4", "NVFP4", _grouped(4, 16, 8), _NO_ROUTER, ("fp4", "bf16", "fp16", "fp32")),
+        WeightFormat(
+            "nvfp4_mlp",
+            "NVFP4, attention 16 bit",
+            _grouped(4, 16, 8),
+            _NO_ROUTER - {"attention"},
+            ("fp4", "bf16", "fp16", "fp32"),
+        ),
+        WeightFormat(
+            "nvfp4_experts", "NVFP4 experts", _grouped(4, 16, 8), _EXPERTS, ("fp4", "bf16", "fp16", "fp32")
+        ),
         WeightFormat("mxfp8", "MXFP8", _grouped(8, 32, 8), _NO_ROUTER, ("fp8", "bf16", "fp16", "fp32")),
         WeightFormat("mlx_4bit", "MLX 4 bit, g64", _grouped(4, 64, 16, 16), _MLX, ("fp16", "fp32")),
         WeightFormat("mlx_6bit", "MLX 6 bit, g64", _grouped(6, 64, 16, 16), _MLX, ("fp16", "fp32")),

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from core.catalog.models import all_models, load_model
-from core.model.operators import TOKENS, distinct_experts, features, operators_of
+from core.model.operator_rows import operators_of
+from core.model.operators import TOKENS, Layout, distinct_experts, features
 from core.model.parameters import active_parameters
 from core.spec.architecture import Architecture
 
@@ -12,7 +13,7 @@ MODELS = [m.id for m in all_models()][::8]
 
 
 def work(arch: Architecture, decoding=0.0, context=0.0, prefill=0.0, history=0.0, tp=1, weights="bf16"):
-    ops = operators_of(arch, weights, "bf16", tp)
+    ops = operators_of(arch, weights, "bf16", Layout(tp))
     point = [np.array([float(v)]) for v in (decoding, context, prefill, history)]
     x = features(ops, *point)
     flops, moved = (ops.flops @ x)[:, 0], (ops.bytes @ x)[:, 0]
@@ -93,6 +94,6 @@ def test_experts_grow_with_tokens_but_stay_below_all():
 
 
 def test_feature_of_tokens_is_their_sum():
-    ops = operators_of(load_model("Qwen/Qwen3-8B").architecture, "bf16", "bf16", 1)
+    ops = operators_of(load_model("Qwen/Qwen3-8B").architecture, "bf16", "bf16")
     x = features(ops, *(np.array(v, float) for v in ([3, 0], [10, 10], [5, 7], [0, 2])))
     assert x[TOKENS].tolist() == [8, 7]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from core.catalog.accelerators import all_accelerators, load_accelerator
 from core.catalog.models import all_models, load_model
-from core.latency.efficiency import load_links, load_profile, profile_for, profile_names
+from core.latency.efficiency import SERVER_ENGINES, load_links, profile_for, profile_names
 from core.latency.machine import compute_format, is_native
 from core.latency.roofline import smooth_max
 from core.latency.step import plan_of, step_bound, step_time
@@ -54,7 +54,7 @@ def test_bound_estimate_and_order(model):
 def test_no_kernel_beats_its_roofline(device):
     """Operator by operator: the coefficients of every quantile are at or above those of the peaks."""
     for weights in FORMATS:
-        seconds = plan("openai/gpt-oss-20b", device, weights, tp=2).seconds
+        seconds = plan("openai/gpt-oss-20b", device, weights, tp=2).seconds_per
         assert (seconds[:3] >= seconds[3] * (1 - 1e-12)).all()
 
 
@@ -159,15 +159,18 @@ def test_smooth_max(a, b, p):
     assert got >= max(a, b) * (1 - 1e-12)
 
 
-def test_every_device_has_a_profile_and_every_profile_is_whole():
-    for name in profile_names("vllm"):
-        profile = load_profile("vllm", name)
+@pytest.mark.parametrize("engine", SERVER_ENGINES)
+def test_every_device_has_a_profile_and_every_profile_is_whole(engine):
+    used = set()
+    for device in all_accelerators():
+        profile = profile_for(engine, device)
+        used |= set(profile.chain)
         assert profile.chain[-1] == "generic"
-        assert all(low <= 1 <= high for low, high in profile.band.step.values())
+        for band in (profile.band.step, profile.band.first_token):
+            assert all(low <= 1 <= high for low, high in band.values())
         assert profile.sources["operators"]
     assert load_links()
-    used = {profile_for("vllm", device).name for device in all_accelerators()}
-    assert used == set(profile_names("vllm"))
+    assert used == set(profile_names(engine))
 
 
 @pytest.mark.parametrize(

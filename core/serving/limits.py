@@ -1,0 +1,24 @@
+"""How many sequences and tokens one step may hold, by each engine's own rules."""
+
+import math
+
+from core.memory.vllm_rules import max_num_batched_tokens, max_num_seqs
+from core.spec.accelerator import Accelerator
+from core.spec.engine import Engine
+
+_NO_LIMIT = math.inf
+# Defaults of the engines' documentation.
+_CHUNK = 8192.0  # SGLang's chunked_prefill_size and TensorRT-LLM's max_num_tokens
+_TRTLLM_BATCH = 2048.0
+
+
+def batch_limits(engine: Engine, device: Accelerator) -> tuple[float, float]:
+    """Sequences and tokens of one step."""
+    if engine.name == "textbook":
+        return float(engine.max_num_seqs or _NO_LIMIT), _NO_LIMIT
+    if engine.name == "sglang":
+        return float(engine.max_num_seqs or _NO_LIMIT), float(engine.chunked_prefill_size or _CHUNK)
+    if engine.name == "trtllm":
+        seqs = float(engine.max_batch_size or engine.max_num_seqs or _TRTLLM_BATCH)
+        return seqs, float(engine.max_num_batched_tokens or _CHUNK)
+    return float(max_num_seqs(engine, device)), float(max_num_batched_tokens(engine, device))
