@@ -51,6 +51,12 @@ _BAILING = Family(
 )
 _EXAONE4 = Family(qk_norm="per_head", window="pattern", pattern=4)
 _OLMO2 = Family(qk_norm="full")
+_STEP35 = Family(
+    qk_norm="per_head",
+    qk_norm_flag="use_qk_norm",
+    attention=special.step35_attention,
+    prediction=prediction.step,
+)
 _GROK = Family(norms=4, channels=special.grok_channels)
 _INTERNLM = Family(qkv_bias="bias", output_bias="bias", mlp_bias="bias")
 
@@ -223,12 +229,8 @@ FAMILIES: dict[str, Family] = {
     "llama4": Family(attention=special.llama4_attention, channels=special.llama4_channels),
     "llama4_text": Family(attention=special.llama4_attention, channels=special.llama4_channels),
     "mimo_v2_flash": Family(attention=special.mimo_v2_attention, prediction=prediction.mimo_v2),
-    "step3p5": Family(
-        qk_norm="per_head",
-        qk_norm_flag="use_qk_norm",
-        attention=special.step35_attention,
-        prediction=prediction.step,
-    ),
+    "step3p5": _STEP35,
+    "step3p7": replace(_STEP35, defaults={"use_qk_norm": True, "use_head_wise_attn_gate": True}),
     "step3_text": Family(attention=special.step3_attention),
     "step3_vl": Family(attention=special.step3_attention),
     # latent attention

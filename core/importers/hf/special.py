@@ -121,6 +121,8 @@ def step35_attention(r: Reader, f: Family, layers: int) -> list[TokenMixer]:
         if window != FULL and other is not None:
             update["heads"] = other.integer("heads", high=MAX_HEADS)
             update["kv_heads"] = other.integer("kv_heads", high=MAX_HEADS)
+        elif window != FULL and r.stated("num_sliding_attention_heads"):
+            update["heads"] = r.integer("num_sliding_attention_heads", high=MAX_HEADS)
         return mixer.model_copy(update=update)
 
     return attention(r, f, layers, make)
