@@ -26,6 +26,7 @@ class MeasuredMemory:
     version: str
     model: str
     gpu: str
+    devices: int
     tensor_parallel: int
     pipeline_parallel: int
     expert_parallel: int
@@ -80,6 +81,7 @@ def record_of(tree: dict[str, Any], line: int) -> MeasuredMemory:
         version=_text(tree, "engine_version"),
         model=_text(tree, "model"),
         gpu=_text(tree, "gpu"),
+        devices=_count(tree, "gpu_count") or 1,
         tensor_parallel=_count(tree, "tp") or 1,
         pipeline_parallel=_count(tree, "pp") or 1,
         expert_parallel=_count(tree, "ep") or 1,

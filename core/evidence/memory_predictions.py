@@ -8,11 +8,13 @@ from core.evidence.measured import MeasuredMemory
 from core.evidence.memory_scenario import Unpredictable, scenario_of, weights_told
 from core.memory import llama_cpp, sglang, tensorrt_llm, vllm
 from core.memory.build import plan_memory
+from core.memory.layout import stages_of
 from core.memory.ledger import LineKey
 from core.memory.plan import MemoryPlan
 from core.memory.uncertainty import band_of
 from core.model.formats import bits_per_weight
 from core.model.parameters import stored_parameters
+from core.spec.architecture import CompressedAttention
 from core.spec.scenario import Scenario
 from core.units import GIB
 
@@ -90,12 +92,20 @@ def _vllm(record: MeasuredMemory, scenario: Scenario) -> Values:
     # Printed lines are those of the first rank, token counts those of the tightest.
     plan, first = plan_memory(scenario), stages[0]
     values = _lines(first)
+    stage = stages_of(scenario.model.architecture, scenario.deployment.pipeline_parallel)[0]
+    values["cuda_graph_gib"] = vllm.graphs_of(scenario, stage) / GIB
     seen, given = record.observed.get("kv_cache_gib"), ""
-    pool = plan.pool
+    pool = max(0, vllm.granted_pool(scenario, plan))
     length = scenario.engine.max_model_len
     needed = plan.demand.reserved_bytes(length, plan.batched_tokens)
     values["kv_needed_gib"] = needed / GIB
-    values["kv_cache_gib"] = first.pool / GIB
+    values["kv_cache_gib"] = max(0, vllm.granted_pool(scenario, first)) / GIB
+    if "weight_format" in record.extra.get("inferred_fields", ()) and "weights_gib" in record.observed:
+        # A guessed format tests nothing: the printed weights stand in for ours.
+        shift = first.fixed["weights"] - round(record.observed["weights_gib"] * GIB)
+        pool, given = max(0, vllm.granted_pool(scenario, plan) + shift), "weights_gib"
+        values["weights_gib"] = "inferred"
+        values["kv_cache_gib"] = (max(0, vllm.granted_pool(scenario, first) + shift) / GIB, given)
     values["total_gib"] = min(first.device, first.budget + vllm.context(scenario)) / GIB
     if not record.utilization or record.extra.get("util_doubtful") is True:
         values["kv_cache_gib"] = values["total_gib"] = "utilization"
@@ -105,6 +115,9 @@ def _vllm(record: MeasuredMemory, scenario: Scenario) -> Values:
         pool = round(seen * GIB)
     elif seen is not None and seen <= 0:
         values["kv_cache_gib"] = "no_room"
+    if any(isinstance(m, CompressedAttention) for g in scenario.model.architecture.kinds for m in g.token_mixers):
+        # How the pages of compressed layers are laid out is not known.
+        return {**values, **dict.fromkeys(("kv_cache_gib", "kv_needed_gib", "kv_tokens", "max_concurrency"), "compressed")}
     page = {group.page_bytes for group in plan.demand.groups}
     usable = plan.demand.whole_pages(pool)
     concurrency = usable / needed if needed else 0.0
@@ -151,8 +164,6 @@ def _sglang(record: MeasuredMemory, scenario: Scenario) -> Values:
         values["kv_cache_gib"] = "fraction"
         if seen and per_token:
             values["kv_tokens"] = (seen * GIB / per_token, "kv_cache_gib")
-    if "gpu" in record.extra.get("inferred_fields", ()) and before is None:
-        values["weights_gib"] = values["weights_gib"]
     return values
 
 
@@ -197,6 +208,7 @@ def _llama(record: MeasuredMemory, scenario: Scenario) -> Values:
     if "rpc" in record.gpu.lower():
         # The other machine has its own log; the buffers here are its complement.
         values |= {"model_buffer_mib": "partial", "kv_buffer_mib": "partial"}
+        values["compute_buffer_mib"] = llama_cpp.compute_bytes(scenario, True, 1) / MIB
     if not record.max_model_len:
         values |= dict.fromkeys(("kv_buffer_mib", "compute_buffer_mib", "kv_cache_gib"), "length")
     if scenario.engine.version.startswith("ik") and scenario.engine.n_ubatch is None:

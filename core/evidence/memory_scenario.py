@@ -6,6 +6,7 @@ from core.evidence import naming
 from core.evidence.measured import MeasuredMemory
 from core.model.formats import gguf_format
 from core.spec.accelerator import Accelerator
+from core.spec.architecture import MixtureOfExperts
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, EngineName, Precision
 from core.spec.model import Model
@@ -53,10 +54,12 @@ def scenario_of(record: MeasuredMemory) -> Scenario:
 
 
 def _device(record: MeasuredMemory, name: str) -> Accelerator | None:
+    total = record.setting("device_total_gib") or naming.visible_gib(record.gpu)
+    if name not in _LLAMA and total is None and naming.of_several_sizes(record.gpu):
+        return None
     device = naming.device_of(record.gpu) if record.gpu else None
     if device is None and name in _LLAMA:
         device = naming.device_of(_ANY_DEVICE)
-    total = record.setting("device_total_gib") or naming.visible_gib(record.gpu)
     if device is not None and total is not None and 0.1 <= total <= 100_000:
         device = device.model_copy(update={"memory_gib_driver": total})
     return device
@@ -68,12 +71,20 @@ def _weights(record: MeasuredMemory, name: str, model: Model) -> str | None:
         if kind is None:
             # Which tensors lie where is not told: the cache is still known.
             return "bf16" if record.weight_format.lower().startswith("gguf") else None
+        if kind == "q4_k_xl":
+            # Unsloth's mixes narrow the experts more than the rest.
+            kind = "q4_k_s" if has_experts(model) else "q4_k_m"
         found = gguf_format(kind)
         return found.key if found else None
     known = naming.weight_format_of(record.weight_format)
     if known == "mxfp4" and "gpt-oss" in model.name.lower():
         return "mxfp4_experts"
     return known
+
+
+def has_experts(model: Model) -> bool:
+    """Whether any layer has experts."""
+    return any(isinstance(g.channel_mixer, MixtureOfExperts) for g in model.architecture.kinds)
 
 
 def weights_told(record: MeasuredMemory) -> bool:
@@ -89,6 +100,8 @@ def _cache_format(record: MeasuredMemory, weights: str) -> str:
 
 def _deployment(record: MeasuredMemory) -> Deployment:
     tp, pp = record.tensor_parallel, record.pipeline_parallel
+    if naming.engine_of(record.engine) in _LLAMA:
+        pp = max(pp, record.devices // tp)
     copies = int(record.setting("dp_attention", "attention_dp", "attention_data_parallel") or 1)
     dp = int(record.setting("dp", "data_parallel") or 1) if copies == 1 else 1
     ep = record.expert_parallel
@@ -132,7 +145,7 @@ def _whole(value: float | None) -> int | None:
 
 def _engine(record: MeasuredMemory, name: str, model: Model) -> Engine:
     key: EngineName = name  # type: ignore[assignment]
-    length = record.max_model_len or min(model.max_context or 8192, 32768)
+    length = record.max_model_len or model.max_context or 8192
     if not 0.05 <= record.utilization <= 1:
         share: float | None = None
     else:
@@ -157,7 +170,7 @@ def _engine(record: MeasuredMemory, name: str, model: Model) -> Engine:
         kv_cache_free_gpu_mem_fraction=fraction if fraction is not None and 0.01 <= fraction <= 1 else None,
         max_batch_size=_whole(record.setting("max_batch_size")),
         n_gpu_layers=_gpu_layers(record),
-        n_cpu_moe=int(record.setting("n_cpu_moe") or 0),
+        n_cpu_moe=_experts_on_host(record, model),
         n_batch=_whole(record.setting("n_batch")),
         n_ubatch=_whole(record.setting("n_ubatch", "ubatch")),
         n_parallel=_whole(record.setting("n_parallel", "n_seq_max", "slots")) or (1 if single else None),
@@ -165,6 +178,13 @@ def _engine(record: MeasuredMemory, name: str, model: Model) -> Engine:
         kv_unified=record.flag("kv_unified"),
         attention_max_batch_mib=_whole(record.setting("amb")),
     )
+
+
+def _experts_on_host(record: MeasuredMemory, model: Model) -> int:
+    said = record.setting("n_cpu_moe")
+    if said is None and re.search(r"experts? (on|in) (cpu|host)", record.weight_format.lower()):
+        return model.architecture.layers
+    return min(int(said or 0), 100_000)
 
 
 def _serves(record: MeasuredMemory) -> bool:

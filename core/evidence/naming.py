@@ -11,6 +11,7 @@ from core.catalog.models import all_models, load_model
 from core.catalog.search import tokens
 from core.errors import NotFound
 from core.spec.accelerator import Accelerator
+from core.spec.architecture import Architecture
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.model import Model
 
@@ -40,8 +41,8 @@ _WEIGHTS: tuple[tuple[str, str], ...] = (
     (r"nvfp4", "nvfp4"),
     (r"mxfp4", "mxfp4_experts"),
     (r"mxfp8", "mxfp8"),
-    (r"nf4.*(double|dq)", "nf4_dq"),
-    (r"bnb|nf4|bitsandbytes", "nf4"),
+    # Published checkpoints of this format have their scales quantised as well.
+    (r"bnb|nf4|bitsandbytes", "nf4_dq"),
     (r"fp8.*block|block.*fp8", "fp8_block"),
     (r"fp8", "fp8"),
     (r"awq", "awq_g128"),
@@ -52,8 +53,8 @@ _WEIGHTS: tuple[tuple[str, str], ...] = (
     (r"w8a8|int8", "w8a8"),
     (r"int4|4-?bit", "int4_g128"),
     (r"fp32|float32|f32", "fp32"),
-    (r"fp16|float16|f16|half", "fp16"),
     (r"bf16|bfloat16", "bf16"),
+    (r"fp16|float16|f16|half", "fp16"),
 )
 _CACHES: tuple[tuple[str, str], ...] = (
     (r"fp8|e4m3|e5m2", "fp8"),
@@ -119,8 +120,25 @@ def _shaped(name: str) -> Model | None:
         except NotFound:
             continue
         arch = parent.architecture.model_copy(update=shape["changes"])
+        if "resize" in shape:
+            arch = _resized(arch, **shape["resize"])
         return parent.model_copy(update={"name": name, "architecture": arch})
     return None
+
+
+def _resized(arch: Architecture, layers: int, hidden: int, heads: int, vocabulary: int) -> Architecture:
+    """A sibling of other size: plain attention, a feed-forward block four times as wide."""
+    group = arch.groups[0]
+    mixer = group.token_mixer.model_copy(
+        update={"heads": heads, "kv_heads": heads, "head_dim": hidden // heads}
+    )
+    block = group.channel_mixer.model_copy(update={"intermediate": 4 * hidden})
+    norms = group.norm_parameters * hidden // arch.hidden
+    one = group.model_copy(
+        update={"count": layers, "token_mixer": mixer, "channel_mixer": block, "norm_parameters": norms}
+    )
+    changes = {"groups": (one,), "hidden": hidden, "vocabulary": vocabulary}
+    return arch.model_copy(update={**changes, "final_norm_parameters": 2 * hidden})
 
 
 def _nearest(name: str) -> str | None:
@@ -152,6 +170,11 @@ def visible_gib(name: str) -> float | None:
     """The total memory a device's name carries: "RTX 5090 (31.84 GiB visible)"."""
     found = _GIB.search(name.lower())
     return float(found[1]) if found and found[2] == "visible" else None
+
+
+def of_several_sizes(name: str) -> bool:
+    """Whether a device of this name was made with more than one size and the name does not tell which."""
+    return name.lower().strip() in _names()["several_sizes"]
 
 
 @cache
@@ -186,7 +209,7 @@ def gguf_type_of(name: str) -> str | None:
     found = re.search(r"\b(iq\d_\w+|q\d_\w+|q\d|mxfp4|f16|bf16|f32)\b", name.lower().replace("ud-", ""))
     if found is None:
         return None
-    alike = {"q4_k_xl": "q4_k_m", "q5_k_xl": "q5_k_m", "q2_k_xl": "q2_k", "q3_k_xl": "q3_k_m"}
+    alike = {"q5_k_xl": "q5_k_m", "q2_k_xl": "q2_k", "q3_k_xl": "q3_k_m"}
     alike |= {"q6_k_xl": "q6_k", "q8_k_xl": "q8_0", "mxfp4": "mxfp4_moe"}
     return alike.get(found[1], found[1])
 

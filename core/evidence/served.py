@@ -70,6 +70,7 @@ class Case:
     gpu: str
     stack: str  # what one offset belongs to: model, device, engine and layout
     pool: float = 0.0  # tokens that the cache holds, where the record states it
+    requests: float = 0.0  # of the whole run, where the record states it
 
 
 @dataclass(frozen=True)
@@ -293,8 +294,6 @@ def _record(tree: dict[str, Any], engine: str, seen: set[tuple[Any, ...]]) -> Fo
     if extra.get("suite"):
         usual = _rules()["suites"].get(str(extra.get("benchmark")).removesuffix(".9").removesuffix("-99"))
         prompt, answer = prompt or (usual or (0, 0))[0], answer or (usual or (0, 0))[1]
-        if load == "rate":
-            amount /= max(answer, 1.0)  # stated as tokens
     if extra.get("suite") and (prompt <= 0 or answer <= 0):
         return refuse("lengths_not_stated")
     prompt = prompt or 64.0
@@ -312,7 +311,7 @@ def _record(tree: dict[str, Any], engine: str, seen: set[tuple[Any, ...]]) -> Fo
         precision=Precision(weights=weights, kv_cache="fp8" if narrow else "bf16"),
         engine=Engine(
             name=engine,  # type: ignore[arg-type]
-            version=str(tree.get("engine_version") or _version_by_source(tree)),
+            version=_version(tree),
             max_model_len=_LONGEST,
             max_num_seqs=int(_number(extra.get("max_num_seqs"))) or None,
             max_num_batched_tokens=_tokens(extra),
@@ -327,8 +326,20 @@ def _record(tree: dict[str, Any], engine: str, seen: set[tuple[Any, ...]]) -> Fo
     family = _family(str(tree.get("model")))
     stack = f"{model.name}|{device.name}|{engine} {tree.get('engine_version')}|{weights}|{layout}"
     pool = _number(extra.get("kv_capacity_tokens"))
+    requests = _number(extra.get("num_requests")) or _number(extra.get("completed"))
     return Case(
-        name, group, metric, measured, scenario, load, amount, family, device.name, stack, pool  # type: ignore[arg-type]
+        name,
+        group,
+        metric,
+        measured,
+        scenario,
+        load,  # type: ignore[arg-type]
+        amount,
+        family,
+        device.name,
+        stack,
+        pool,
+        requests,
     )
 
 
@@ -350,8 +361,12 @@ def _tokens(extra: dict[str, Any]) -> int | None:
     return int(_number(extra.get("max_num_batched_tokens"))) or None
 
 
-def _version_by_source(tree: dict[str, Any]) -> str:
-    """Collections that state no version name a year in other ways."""
+def _version(tree: dict[str, Any]) -> str:
+    """As stated; collections that state none are of an age."""
+    stated = str(tree.get("engine_version") or "")
+    known = re.search(r"about (\d[\d.]*)", stated)
+    if stated:
+        return known[1] if known else stated
     source = str(tree.get("source_url") or "")
     for pattern, version in _rules().get("versions_by_source", {}).items():
         if re.search(pattern, source):
@@ -441,8 +456,7 @@ def _record_load(tree: dict[str, Any], metric: str, extra: dict[str, Any]) -> tu
         return "users", at_once, group
     if extra.get("suite") and str(extra.get("scenario")).lower() == "server":
         # A submission is as fast as its limits on latency let it be: close to full.
-        served = _number(extra.get("output_tok_s"))
-        return ("rate", served, group) if served else ("full", 0.0, group)
+        return ("full", 0.0, group) if metric in ("output", "total") else ("", 0.0, group)
     return "", 0.0, group
 
 

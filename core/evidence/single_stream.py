@@ -16,6 +16,7 @@ from core.catalog.search import compact
 from core.errors import NotFound
 from core.evidence.naming import device_of, model_of
 from core.spec.accelerator import Accelerator
+from core.spec.architecture import MixtureOfExperts
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, EngineName, Precision
 from core.spec.formats import WEIGHT_FORMATS, gguf_key
@@ -142,6 +143,16 @@ def _number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
+def _experts_on_host(offload: dict[str, Any], model: Model) -> int:
+    """Layers' worth of experts that the record leaves to the processor."""
+    layers = model.architecture.layers
+    if "experts" in str(offload.get("device", "")):
+        return layers
+    some = re.search(r"(\d+) of the experts", str(offload.get("experts", "")))
+    counts = [g.channel_mixer.experts for g in model.architecture.groups if isinstance(g.channel_mixer, MixtureOfExperts)]
+    return round(layers * (1 - int(some[1]) / counts[0])) if some and counts else 0
+
+
 def _host(offload: dict[str, Any]) -> Host:
     """Bandwidth and cores as far as the record tells them."""
     text = " ".join(str(value) for value in offload.values())
@@ -184,8 +195,7 @@ def case_of(record: dict[str, Any]) -> Case | Refused:
     weights = _weights(str(record.get("weight_format")), engine)
     if device is None or model is None or weights is None:
         return Refused(name, "unknown_name")
-    layers = model.architecture.layers
-    experts = layers if "experts" in str(offload.get("device", "") or offload.get("experts", "")) else 0
+    experts = _experts_on_host(offload, model)
     asked = offload.get("gpu_layers", offload.get("ngl"))
     settings: dict[str, Any] = {"name": engine, "version": _version(record)}
     if engine == "llamacpp":

@@ -14,6 +14,7 @@ from core.memory.capacity import capacity
 from core.model.cache import kv_bytes_per_token_unbounded
 from core.model.parameters import weight_bytes
 from core.quantities import EXPECTED, FloatArray
+from core.serving.finite_run import finite_run
 from core.serving.lifecycle import Lengths
 from core.serving.static_batch import static_batch
 from core.serving.steady_state import Service, closed_loop, open_loop, prepare
@@ -53,6 +54,7 @@ def runs_of(cases: Sequence[Case]) -> tuple[Run, ...]:
             work.output_tokens,
             case.load,
             case.pool,
+            case.requests,
         )
         groups.setdefault(key, []).append(place)
     runs = []
@@ -100,7 +102,10 @@ def _predict(run: Run, factors: Factors | None) -> list[FloatArray]:
         most = max(1.0, run.pool / (service.lengths.prompt + 0.52 * service.lengths.output))
         amounts = np.full(len(amounts), min(most, service.max_num_seqs * service.replicas))
     unique, where = np.unique(amounts, return_inverse=True)
-    curve = (open_loop if load == "rate" else closed_loop)(service, unique, run.pool)
+    if load == "rate" and run.cases[0].requests:
+        curve = finite_run(service, unique, run.cases[0].requests, run.pool)
+    else:
+        curve = (open_loop if load == "rate" else closed_loop)(service, unique, run.pool)
     answer, whole = service.lengths.output, service.lengths.prompt + service.lengths.output
     life = curve.time_to_first_token + curve.time_per_output_token * max(answer - 1.0, 0.0)
     values = {

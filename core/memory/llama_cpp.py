@@ -9,7 +9,7 @@ parts.  Ollama runs the same code with settings of its own.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from core.memory.demand import CacheDemand, PageGroup
@@ -18,10 +18,11 @@ from core.memory.ledger import LineKey
 from core.memory.llama_rules import flash, is_fork, n_parallel, n_ubatch, padded, rules, unified
 from core.memory.plan import MemoryPlan
 from core.model.cache import cache_kinds
-from core.model.formats import GgufSizes, gguf_sizes
-from core.spec.architecture import Architecture, Attention, LatentAttention, LayerGroup, RecurrentMixer
+from core.model.formats import GgufSizes, LayerBytes, gguf_sizes
+from core.spec.architecture import Architecture, Attention, DenseMlp, LatentAttention, LayerGroup, MixtureOfExperts, RecurrentMixer
 from core.spec.engine import Engine
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from core.spec.gguf_types import TENSOR_TYPES
 from core.spec.scenario import Scenario
 from core.units import GIB
 
@@ -62,6 +63,20 @@ def file_type(weights: str) -> str | None:
     return WEIGHT_FORMATS[weights].gguf or _PLAIN.get(weights)
 
 
+def file_sizes(scenario: Scenario) -> GgufSizes:
+    """What the file holds.  Ollama's files of MXFP4 models keep everything but the experts in 16 bit."""
+    kind = file_type(scenario.precision.weights) or "BF16"
+    sizes = gguf_sizes(scenario.model.architecture, kind)
+    if scenario.engine.name != "ollama" or kind != "MXFP4_MOE":
+        return sizes
+    wider = TENSOR_TYPES["BF16"].bits / TENSOR_TYPES["Q8_0"].bits
+    layers = tuple(
+        LayerBytes(one.experts + math.ceil((one.total - one.experts) * wider), one.experts)
+        for one in sizes.layers
+    )
+    return replace(sizes, layers=layers, outside={k: math.ceil(v * wider) for k, v in sizes.outside.items()})
+
+
 def layers_on(engine: Engine, layers: int, devices: int) -> list[range]:
     """Layers of each device; index ``layers`` stands for the output."""
     offloaded = layers + 1 if engine.n_gpu_layers is None else min(engine.n_gpu_layers, layers + 1)
@@ -73,7 +88,7 @@ def layers_on(engine: Engine, layers: int, devices: int) -> list[range]:
 def buffers(scenario: Scenario) -> tuple[tuple[Buffers, ...], int]:
     """The buffers of each device, and the bytes in the host's memory."""
     arch, engine = scenario.model.architecture, scenario.engine
-    sizes = gguf_sizes(arch, file_type(scenario.precision.weights) or "BF16")
+    sizes = file_sizes(scenario)
     parts = layers_on(engine, arch.layers, scenario.deployment.pipeline_parallel)
     caches = layer_caches(scenario)
     found = tuple(_of_device(scenario, sizes, caches, part, len(parts)) for part in parts)
@@ -166,16 +181,37 @@ def compute_bytes(scenario: Scenario, has_output: bool, devices: int) -> int:
     arch, engine = scenario.model.architecture, scenario.engine
     batch, cells = n_ubatch(engine), padded(engine.max_model_len)
     hidden = batch * arch.hidden * 4
+    if engine.name == "ollama":
+        # Its own runner asks for the logits of the last token only.
+        return _layer_work(arch, batch) + batch * cells * 2
     logits = batch * arch.vocabulary * 4 if has_output else 0
-    copies = int(rules()["input_copies"]["value"]) if devices > 1 else 1
+    copies = int(rules()["input_copies"]["value"]) if devices > 1 and not experts_on_host(engine) else 1
     if flash(engine):
         windows = {kind.window for kind in cache_kinds(arch)} or {None}
         masks = sum(batch * (cells if w is None else min(cells, window_cells(engine, w))) * 2 for w in windows)
         inputs = copies * (masks + hidden) + hidden if devices > 1 else masks
-        return logits + inputs + _expanded_latent(scenario, cells)
+        return max(logits, _layer_work(arch, batch, engine.n_cpu_moe < arch.layers)) + inputs + _expanded_latent(scenario, cells)
     scores = max((m.heads for g in arch.kinds for m in g.token_mixers if isinstance(m, Attention | LatentAttention)), default=0)
     work = scores * cells * batch * 4 + int(rules()["live_hidden"]["plain"]) * hidden
     return max(work, logits) + copies * batch * cells * 4
+
+
+def experts_on_host(engine: Engine) -> bool:
+    """Whether a part of the layers stays behind; batches are then not pipelined over the devices."""
+    return bool(engine.n_cpu_moe) or engine.n_gpu_layers is not None
+
+
+def _layer_work(arch: Architecture, batch: int, experts: bool = True) -> int:
+    """FP32 results alive at once in the widest layer: gate, up and output of the feed-forward block or of
+    the chosen experts, and four hidden states.  ``experts``: whether these run on the device."""
+    widest = 0
+    for group in arch.kinds:
+        match group.channel_mixer:
+            case DenseMlp() as mlp:
+                widest = max(widest, 2 * mlp.intermediate)
+            case MixtureOfExperts() as moe if experts:
+                widest = max(widest, moe.experts_per_token * (2 * moe.intermediate + 2 * arch.hidden))
+    return 4 * batch * (widest + 4 * arch.hidden)
 
 
 def _expanded_latent(scenario: Scenario, cells: int) -> int:

@@ -40,6 +40,7 @@ WORDS: dict[LineKey, str] = {
     "graphs": "Capture cuda graph",
     "runtime": "context, req_to_token",
 }
+_STATE_BITS = 32  # states are FP32 unless told otherwise (sglang#15337)
 _TABLE_ROW = 4  # bytes of an entry of the table of requests and tokens
 
 
@@ -170,7 +171,7 @@ def demand_in(
     Windowed layers share a pool of their own, sized for the window; a state takes a slot.
     """
     engine = scenario.engine
-    states = sum(n * size for n, size in state_layers(arch, tensor_parallel))
+    states = sum(n * size for n, size in state_layers(arch, tensor_parallel, _STATE_BITS))
     if not index_keys_counted(engine):
         counted = token_bytes(scenario, arch, tensor_parallel, counted_only=True)
         if counted:
@@ -196,7 +197,7 @@ def _merged(groups: list[PageGroup]) -> list[PageGroup]:
 def kv_part(scenario: Scenario, pool: int) -> int:
     """The part of a pool that holds KV where a state pool takes its share."""
     engine = scenario.engine
-    states = state_layers(scenario.model.architecture, scenario.deployment.attention_tensor_parallel)
+    states = state_layers(scenario.model.architecture, scenario.deployment.attention_tensor_parallel, _STATE_BITS)
     if not states:
         return pool
     if engine.max_mamba_cache_size is not None:

@@ -32,11 +32,15 @@ from core.memory.vllm_rules import (
     is_large,
     max_num_batched_tokens,
     max_num_seqs,
+    most_over_pcie,
+    profiled_tokens,
+    share_of_context,
     vocabulary_multiple,
 )
 from core.spec.architecture import Architecture, Attention, DenseMlp, LatentAttention, MixtureOfExperts
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
+from core.units import GIB
 
 WORDS: dict[LineKey, str] = {
     "weights": "model weights",
@@ -67,8 +71,8 @@ def _stage_plan(scenario: Scenario, layout: Layout, stage: Stage) -> MemoryPlan:
     engine, device, deployment = scenario.engine, scenario.accelerator, scenario.deployment
     rules, fmt, tp = band(engine.version), scenario.precision.weights, layout.tensor_parallel
     batched, seqs = max_num_batched_tokens(engine, device), max_num_seqs(engine, device)
-    profiled = engine.max_model_len if rules.profile_whole_length else batched
-    graphs = 0 if engine.enforce_eager else graph_bytes(stage.arch, tp, rules.first)
+    profiled = profiled_tokens(engine, device)
+    graphs = graphs_of(scenario, stage)
     weights = loaded_bytes(scenario.model.architecture, stage, fmt, layout, scenario.model.max_context, rules.first)
     adapters = lora_bytes(stage.arch, tp, engine.max_loras, engine.lora_rank)
     draft = draft_of(scenario, layout.attention_parallel)
@@ -84,8 +88,11 @@ def _stage_plan(scenario: Scenario, layout: Layout, stage: Stage) -> MemoryPlan:
     total = driver_total_bytes(device)
     budget = math.floor(engine.gpu_memory_utilization * total)
     if not rules.graphs_inside:
-        # These graphs come on top of what the utilisation grants.
-        budget = min(budget + graphs, total)
+        # These graphs come on top of what the utilisation grants; where that is more than there is, they
+        # lie in the room that the profiled peak has left free again.
+        over = min(max(0, budget + graphs - total), fixed["activations"])
+        fixed["graphs"] = max(0, graphs - over)
+        budget = min(budget + fixed["graphs"], total)
     demand = make_demand(
         stage.arch, scenario.precision.kv_cache, layout.attention_parallel, engine.block_size, rules
     )
@@ -168,15 +175,17 @@ def activation_bytes(
     layers = tokens × (3 × intermediate / TP + 3 × hidden) × 2 B; the workspace of the expert kernels is
     part of the layers, or stays allocated beside both.
     """
-    rules = _rules(first)
+    rules, width = _rules(first), 4 if fmt == "fp32" else 2
+    copies = rules.logits_copies + (rules.float_logits_copy if fmt == "fp32" else 0.0)
     experts = 0.0 if fmt in _TILED else tokens * _expert_workspace(arch, tensor_parallel)
     sampler = (
-        rules.logits_copies * seqs * arch.vocabulary * 4 + rules.hidden_copies * tokens * arch.hidden * 2
+        copies * seqs * arch.vocabulary * 4 + rules.hidden_copies * tokens * arch.hidden * width
     )
-    layers = tokens * (3 * _widest_block(arch) / tensor_parallel + 3 * arch.hidden) * 2
+    layers = tokens * (3 * _widest_block(arch) / tensor_parallel + 3 * arch.hidden) * width
+    beside = rules.activation_base + (rules.vision_gib * GIB if arch.vision_parameters else 0.0)
     if rules.kept_expert_workspace:
-        return round(max(sampler, layers) + experts + rules.activation_base)
-    return round(max(sampler, layers + experts) + rules.activation_base)
+        return round(max(sampler, layers) + experts + beside)
+    return round(max(sampler, layers + experts) + beside)
 
 
 def _widest_block(arch: Architecture) -> int:
@@ -206,6 +215,24 @@ def graph_bytes(arch: Architecture, tensor_parallel: int, first: tuple[int, ...]
     return max(0, round(size))
 
 
+def graphs_of(scenario: Scenario, stage: Stage) -> int:
+    """CUDA graphs of a device of a stage, whether or not the budget counts them."""
+    if scenario.engine.enforce_eager:
+        return 0
+    first, tp = band(scenario.engine.version).first, scenario.deployment.tensor_parallel
+    if tp > most_over_pcie() and not linked(scenario):
+        return round(_rules(first).graph_unjoined * stage.arch.layers)
+    return graph_bytes(stage.arch, tp, first)
+
+
+def granted_pool(scenario: Scenario, plan: MemoryPlan) -> int:
+    """The pool that the engine sizes by its utilisation, whether or not the graphs then find room."""
+    used = sum(plan.fixed.values())
+    if not band(scenario.engine.version).graphs_inside:
+        used -= plan.fixed["graphs"]
+    return math.floor(scenario.engine.gpu_memory_utilization * plan.device) - used
+
+
 def linked(scenario: Scenario) -> bool:
     """Whether devices of a replica exchange data over a scale-up link."""
     deployment = scenario.deployment
@@ -213,11 +240,15 @@ def linked(scenario: Scenario) -> bool:
         deployment.tensor_parallel > 1
         and deployment.link != "pcie"
         and scenario.accelerator.scale_up.gbps_per_direction is not None
+        and deployment.tensor_parallel <= scenario.accelerator.scale_up.max_devices
     )
 
 
 def _non_torch(scenario: Scenario, rules: Band) -> int:
+    if scenario.deployment.pipeline_parallel > 1 and scenario.deployment.tensor_parallel == 1:
+        return round(rules.non_torch["stages"])
     base = rules.non_torch["large" if is_large(scenario.accelerator) else "small"]
+    base *= share_of_context(scenario.accelerator)
     return round(base + (rules.non_torch["link"] if linked(scenario) else 0.0))
 
 

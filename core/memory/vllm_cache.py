@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import cache
 
 from core.memory.demand import CacheDemand, PageGroup, WindowKind
-from core.memory.kinds import layer_kinds, state_layers
+from core.memory.kinds import layer_kinds, padded_heads, state_layers
 from core.memory.vllm_rules import Band
 from core.model.cache import recurrent_state_bytes
 from core.spec.architecture import Architecture
@@ -21,7 +21,13 @@ _Type = tuple[int | None, WindowKind]
 
 @cache
 def demand(
-    arch: Architecture, cache_format: str, tensor_parallel: int, block: int, hybrid: bool, unequal: bool
+    arch: Architecture,
+    cache_format: str,
+    tensor_parallel: int,
+    block: int,
+    hybrid: bool,
+    unequal: bool,
+    latent: bool = True,
 ) -> CacheDemand:
     """Pages of one device.  MLA is not divided by TP and KV heads are never cut (``core.model.cache``).
 
@@ -31,7 +37,8 @@ def demand(
     With recurrent layers a block is enlarged until it holds a state, and a state takes a whole page.
     """
     tokens: dict[_Type, list[tuple[int, Fraction]]] = {}
-    for kind in layer_kinds(arch, cache_format, tensor_parallel):
+    kinds = layer_kinds(arch, cache_format, tensor_parallel)
+    for kind in kinds if latent else padded_heads(arch, cache_format, tensor_parallel):
         tokens.setdefault((kind.window, kind.window_kind), []).append((kind.layers, kind.token_bytes))
     states = state_layers(arch, tensor_parallel)
     sizes = {size for type_ in tokens.values() for _, size in type_}
@@ -53,7 +60,7 @@ def make_demand(
     arch: Architecture, cache_format: str, tensor_parallel: int, block: int, band: Band
 ) -> CacheDemand:
     """The demand under the rules of a version."""
-    return demand(arch, cache_format, tensor_parallel, block, band.hybrid_cache, band.unequal_pages)
+    return demand(arch, cache_format, tensor_parallel, block, band.hybrid_cache, band.unequal_pages, band.latent_cache)
 
 
 def _with_states(

@@ -20,6 +20,9 @@ class Band:
     first: tuple[int, ...]
     large_limits: bool  # large devices have higher default limits
     logits_copies: float  # FP32 copies of the sampler's logits at the activation peak
+    float_logits_copy: float  # more of them where the model computes in FP32
+    vision_gib: float  # of a profile with images
+    latent_cache: bool  # MLA keeps one latent; else padded keys and values of every head
     hidden_copies: float  # 16-bit copies of the hidden states of a full batch beside them
     activation_base: float
     kept_expert_workspace: bool  # the expert kernels' buffers stay allocated
@@ -27,12 +30,13 @@ class Band:
     hybrid_cache: bool  # windowed layers have groups of their own
     unequal_pages: bool  # also where layers differ in bytes per token
     expert_tile: tuple[int, int]  # MXFP4: hidden and intermediate width are padded to these
-    non_torch: dict[str, float]  # by "large" and "small" device, and "link": on top with TP over a link
+    non_torch: dict[str, float]  # by "large" and "small" device, "link": on top with TP over a link, "stages": pipeline
     graph_base: float
     graph_per_layer: float
     graph_per_hidden: float  # for each unit of hidden width
     graph_undivided: float  # with one device; with TP its share
     graph_moe: float
+    graph_unjoined: float  # a layer, in all, where NCCL runs inside the graphs
     graphs_inside: bool  # CUDA graphs are taken off the cache; else they lie on top of the budget
 
 
@@ -55,6 +59,9 @@ def _bands() -> tuple[Band, ...]:
             first=version_tuple(b["from"]),
             large_limits=b["large_limits"],
             logits_copies=b["logits_copies"],
+            float_logits_copy=b["float_logits_copy"],
+            vision_gib=b["vision_gib"],
+            latent_cache=b["latent_cache"],
             hidden_copies=b["hidden_copies"],
             activation_base=b["activation_base_gib"] * GIB,
             kept_expert_workspace=b["kept_expert_workspace"],
@@ -68,6 +75,7 @@ def _bands() -> tuple[Band, ...]:
             graph_per_hidden=b["graphs"]["per_thousand_hidden_gib"] / 1000 * GIB,
             graph_undivided=b["graphs"]["undivided_gib"] * GIB,
             graph_moe=b["graphs"]["moe_gib"] * GIB,
+            graph_unjoined=b["graphs"]["unjoined_per_layer_gib"] * GIB,
             graphs_inside=b["graphs"]["inside"],
         )
         for b in _file()["bands"]
@@ -101,6 +109,25 @@ def max_num_batched_tokens(engine: Engine, device: Accelerator) -> int:
 def _default(engine: Engine, device: Accelerator, name: str) -> int:
     large = band(engine.version).large_limits and is_large(device)
     return int(_file()["default_limits"]["large" if large else "small"][name])
+
+
+def profiled_tokens(engine: Engine, device: Accelerator) -> int:
+    """Tokens of the profiling batch."""
+    batched = max_num_batched_tokens(engine, device)
+    if not band(engine.version).profile_whole_length or engine.max_num_batched_tokens:
+        return batched
+    rule = _file()["uncut_profile"]
+    return engine.max_model_len if engine.max_model_len <= rule["value"] else int(rule["cut_to"])
+
+
+def share_of_context(device: Accelerator) -> float:
+    """A device with few multiprocessors needs less for a context."""
+    return min(1.0, (device.sm_count or 10**6) / float(_file()["context_full_sms"]["value"]))
+
+
+def most_over_pcie() -> int:
+    """Devices that the engine's own all-reduce joins without a scale-up link."""
+    return int(_file()["custom_all_reduce"]["devices_over_pcie"])
 
 
 def vocabulary_multiple() -> int:
