@@ -195,9 +195,15 @@ def test_smallest_changes_fit_and_are_smallest(s: Scenario) -> None:
 
 
 def test_the_mildest_change_reduces_the_load_when_only_the_load_is_too_big() -> None:
-    s = scenario(PLAIN, workload=Workload(users=200))
+    s = scenario(PLAIN, workload=Workload(users=200), engine=Engine(name="textbook"))
     change = smallest_change_that_fits(s)
     assert change is not None and [c.path for c in change] == ["workload.users"]
+
+
+def test_an_engine_that_queues_starts_under_any_load() -> None:
+    s = scenario(PLAIN, workload=Workload(users=200))
+    assert not build_ledger(s).fits
+    assert starts(s) and smallest_change_that_fits(s) is None
 
 
 def test_no_load_is_small_enough_when_the_weights_exceed_the_budget() -> None:
