@@ -14,6 +14,9 @@ from core.catalog.accelerators import search_accelerators
 from core.catalog.models import search_models
 from core.errors import InferometerError, NotFound, Problem
 from core.estimator import estimate
+from core.evidence.report import validation_json, validation_text
+from core.evidence.validate import lines_of, predictions_of
+from core.files.atomic import write_atomic
 from core.files.opening import open_document
 from core.reports.as_json import estimate_json, to_json
 from core.reports.as_text import estimate_text, table
@@ -22,7 +25,7 @@ from core.units import show_count, show_tokens, three_digits
 from core.version import VERSION
 from core.words import LANGUAGES, Words
 
-COMMANDS = frozenset({"estimate", "models", "accelerators"})
+COMMANDS = frozenset({"estimate", "models", "accelerators", "validate"})
 PROGRAM = "inferometer"
 
 
@@ -64,6 +67,11 @@ def parser(words: Words) -> argparse.ArgumentParser:
         one = commands.add_parser(name, help=words(f"cli.{name}"), description=words(f"cli.{name}"))
         one.add_argument("query", nargs="*", metavar="QUERY", help=words("cli.query"))
         one.set_defaults(run=run)
+    about = words("cli.validate.about")
+    one = commands.add_parser("validate", help=about, description=about)
+    one.add_argument("files", nargs="+", type=Path, metavar="FILE", help=words("cli.validate.files"))
+    one.add_argument("--out", type=Path, metavar="FILE", help=words("cli.validate.out"))
+    one.set_defaults(run=_validate)
     for one in commands.choices.values():
         one.add_argument("--json", action="store_true", help=words("cli.json"))
         one.add_argument("--lang", choices=LANGUAGES, default="en", help=words("cli.lang"))
@@ -102,6 +110,13 @@ def _estimate(options: argparse.Namespace, words: Words) -> str:
         return estimate_json(result, words)
     said = "".join(f"{words.problem(note)}\n" for note in notes)
     return f"{said}\n{estimate_text(result, words)}" if said else estimate_text(result, words)
+
+
+def _validate(options: argparse.Namespace, words: Words) -> str:
+    predictions = predictions_of(options.files)
+    if options.out is not None:
+        write_atomic(options.out, lines_of(predictions).encode("utf-8"))
+    return validation_json(predictions) if options.json else validation_text(predictions, words)
 
 
 def _models(options: argparse.Namespace, words: Words) -> str:

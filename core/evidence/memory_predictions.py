@@ -58,7 +58,7 @@ def predict(record: MeasuredMemory) -> tuple[Prediction, ...]:
 
 def _predictions(record: MeasuredMemory, scenario: Scenario) -> Iterator[Prediction]:
     name = naming.engine_of(record.engine) or ""
-    values = _VALUES[name](record, scenario) if name in _VALUES else _plain(record, scenario)
+    values = _VALUES[name](record, scenario) if name in _VALUES else _plain(scenario)
     for metric, seen in record.observed.items():
         found = values.get(metric, "metric")
         if isinstance(found, str):
@@ -79,7 +79,7 @@ def _lines(plan: MemoryPlan) -> Values:
     return {metric: plan.fixed.get(line, 0) / GIB for metric, line in _LINES.items()}
 
 
-def _plain(record: MeasuredMemory, scenario: Scenario) -> Values:
+def _plain(scenario: Scenario) -> Values:
     plan = plan_memory(scenario)
     values = _lines(plan)
     values["kv_cache_gib"] = plan.pool / GIB
@@ -111,13 +111,14 @@ def _vllm(record: MeasuredMemory, scenario: Scenario) -> Values:
         values["kv_cache_gib"] = values["total_gib"] = "utilization"
         given = "kv_cache_gib"
         if seen is None or seen <= 0:
-            return values
+            return {**values, **dict.fromkeys(("kv_tokens", "max_concurrency", "gpu_blocks"), "utilization")}
         pool = round(seen * GIB)
     elif seen is not None and seen <= 0:
         values["kv_cache_gib"] = "no_room"
-    if any(isinstance(m, CompressedAttention) for g in scenario.model.architecture.kinds for m in g.token_mixers):
+    if _is_compressed(scenario):
         # How the pages of compressed layers are laid out is not known.
-        return {**values, **dict.fromkeys(("kv_cache_gib", "kv_needed_gib", "kv_tokens", "max_concurrency"), "compressed")}
+        cache = ("kv_cache_gib", "kv_needed_gib", "kv_tokens", "max_concurrency", "gpu_blocks")
+        return {**values, **dict.fromkeys(cache, "compressed")}
     page = {group.page_bytes for group in plan.demand.groups}
     usable = plan.demand.whole_pages(pool)
     concurrency = usable / needed if needed else 0.0
@@ -135,6 +136,11 @@ def _vllm(record: MeasuredMemory, scenario: Scenario) -> Values:
         if vllm.prints_by_length(scenario) and not plan.demand.is_plain:
             values["kv_tokens"] = "length"
     return values
+
+
+def _is_compressed(scenario: Scenario) -> bool:
+    mixers = (m for g in scenario.model.architecture.kinds for m in g.token_mixers)
+    return any(isinstance(mixer, CompressedAttention) for mixer in mixers)
 
 
 def _tokens(plan: MemoryPlan, pool: int, length: int) -> float:

@@ -11,7 +11,7 @@ from core.spec.deployment import Deployment
 from core.spec.engine import Engine, EngineName, Precision
 from core.spec.model import Model
 from core.spec.scenario import Scenario
-from core.spec.speculative import Speculative
+from core.spec.speculative import DraftKind, Speculative
 
 # Buffers of llama.cpp do not depend on the device: any with much memory will do.
 _ANY_DEVICE = "MI300X"
@@ -116,10 +116,8 @@ def _deployment(record: MeasuredMemory) -> Deployment:
 
 def _speculative(record: MeasuredMemory) -> Speculative:
     kind = str(record.extra.get("speculative", record.extra.get("spec", ""))).lower()
-    for known in ("mtp", "ngram", "eagle"):
-        if known in kind:
-            return Speculative(kind=known)  # type: ignore[arg-type]
-    return Speculative()
+    kinds: tuple[DraftKind, ...] = ("mtp", "ngram", "eagle")
+    return next((Speculative(kind=known) for known in kinds if known in kind), Speculative())
 
 
 def version_of(record: MeasuredMemory, name: str) -> str:

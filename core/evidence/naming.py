@@ -103,7 +103,9 @@ def model_of(name: str) -> Model | None:
 def _candidates(name: str) -> list[str]:
     bare = re.sub(r"\(.*?\)", " ", name).strip()
     last = bare.rsplit("/", 1)[-1]
-    shortened = re.sub(rf"(?i)(?:^|(?<=[-_. ]))({_names()['model_words_of_no_meaning']})(?=[-_. ]|$)", "", last)
+    shortened = re.sub(
+        rf"(?i)(?:^|(?<=[-_. ]))({_names()['model_words_of_no_meaning']})(?=[-_. ]|$)", "", last
+    )
     plain = re.sub(r"[-_ ]{2,}", "-", shortened).strip("-_. ")
     first = re.split(r"[/ ]", bare)[0]
     inner = re.findall(r"\(([^()]*?/[^() ,]+)", name)

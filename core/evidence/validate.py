@@ -69,9 +69,7 @@ def grouped(predictions: Iterable[Prediction]) -> tuple[GroupErrors, ...]:
 def _errors(engine: str, metric: str, found: list[Prediction]) -> GroupErrors:
     signed = [e for p in found if (e := error_of(p)) is not None]
     absolute = [abs(e) for e in signed]
-    inside = [
-        p.low is not None and p.high is not None and p.low <= p.measured <= p.high for p in found
-    ]
+    inside = [p.low is not None and p.high is not None and p.low <= p.measured <= p.high for p in found]
     unit = "GiB" if metric in _AMOUNTS else "%"
     return GroupErrors(
         engine,

@@ -9,8 +9,9 @@ from core.memory.build import build_ledger, plan_memory
 from core.memory.ledger import Ledger
 from core.memory.plan import MemoryPlan
 from core.quantities import FloatArray
+from core.spec.architecture import MixtureOfExperts
 from core.spec.change import with_values
-from core.spec.checks import check
+from core.spec.checks import CACHE_FORMATS_OF, check
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 
@@ -48,7 +49,9 @@ def capacity(scenario: Scenario, ledger: Ledger) -> Capacity:
         kv_bytes_per_token=plan.demand.bytes_per_token(),
         kv_tokens=plan.kv_tokens(work.tokens_per_request),
         max_users=plan.most_users(work.tokens_per_request, work.shared_prefix_tokens),
-        max_users_at_model_length=plan.replicas * plan.copies * (ledger.kv_pool_bytes // reserved) if reserved else 0,
+        max_users_at_model_length=plan.replicas * plan.copies * (ledger.kv_pool_bytes // reserved)
+        if reserved
+        else 0,
         max_length=longest(plan, work.users, work.shared_prefix_tokens),
     )
 
@@ -172,37 +175,71 @@ def _shorter_prompt(scenario: Scenario) -> tuple[Change, ...]:
 
 
 def _cache_8_bit(scenario: Scenario) -> tuple[Change, ...]:
-    if CACHE_FORMATS[scenario.precision.kv_cache].bits <= 8:
+    if CACHE_FORMATS[scenario.precision.kv_cache].bits <= CACHE_FORMATS["q8_0"].bits:
         return ()
-    narrow = "int8" if scenario.engine.name == "textbook" else "fp8"
-    return _first_that_fits(scenario, iter([(Change("precision.kv_cache", narrow),)]))
+    allowed = CACHE_FORMATS_OF.get(scenario.engine.name, ("int8",))
+    narrow = next((f for f in ("fp8", "int8", "q8_0") if f in allowed), None)
+    return _first_that_fits(scenario, iter([(Change("precision.kv_cache", narrow),)])) if narrow else ()
 
 
 def _narrower_weights(scenario: Scenario) -> tuple[Change, ...]:
     bits = WEIGHT_FORMATS[scenario.precision.weights].bits
-    if scenario.engine.name == "textbook":
-        formats = ("int8", "int4")
-    else:
+    formats = _NARROWER.get(scenario.engine.name)
+    if formats is None:
         peak = scenario.accelerator.peak_tflops
         formats = ("fp8" if peak.fp8 else "w8a8" if peak.int8 else "w8a16", "awq_g128")
     narrower = (f for f in formats if WEIGHT_FORMATS[f].bits < bits)
     return _first_that_fits(scenario, ((Change("precision.weights", f),) for f in narrower))
 
 
+# From wide to narrow; servers take what the device computes with.
+_NARROWER: dict[str, tuple[str, ...]] = {
+    "textbook": ("int8", "int4"),
+    "llamacpp": ("gguf_q8_0", "gguf_q6_k", "gguf_q5_k_m", "gguf_q4_k_m", "gguf_q3_k_m", "gguf_q2_k"),
+    "ollama": ("gguf_q8_0", "gguf_q6_k", "gguf_q5_k_m", "gguf_q4_k_m", "gguf_q3_k_m", "gguf_q2_k"),
+    "mlx": ("mlx_8bit", "mlx_6bit", "mlx_4bit"),
+    "transformers": ("w8a16", "nf4_dq"),
+}
+_LAYERS_ON_ONE = ("llamacpp", "ollama", "transformers", "mlx")
+
+
 def _more_devices(scenario: Scenario) -> tuple[Change, ...]:
     deployment = scenario.deployment
     most = max(8, scenario.accelerator.scale_up.max_devices)
-    sizes = range(deployment.tensor_parallel + 1, most + 1)
+    # Engines at home lay whole layers on each device, servers cut every layer.
+    stages = scenario.engine.name in _LAYERS_ON_ONE
+    field = "pipeline_parallel" if stages else "tensor_parallel"
+    now, other = (
+        (deployment.pipeline_parallel, deployment.tensor_parallel)
+        if stages
+        else (deployment.tensor_parallel, deployment.pipeline_parallel)
+    )
     return _first_that_fits(
         scenario,
         (
             (
-                Change("deployment.accelerators", size * deployment.replicas),
-                Change("deployment.tensor_parallel", size),
+                Change("deployment.accelerators", size * other * deployment.replicas),
+                Change(f"deployment.{field}", size),
             )
-            for size in sizes
+            for size in range(now + 1, most + 1)
         ),
     )
+
+
+def _layers_to_host(scenario: Scenario) -> tuple[Change, ...]:
+    """llama.cpp: experts of the fewest layers, else the fewest whole layers, in the host's memory."""
+    if scenario.engine.name not in ("llamacpp", "ollama"):
+        return ()
+    layers = scenario.model.architecture.layers
+    experts = any(isinstance(g.channel_mixer, MixtureOfExperts) for g in scenario.model.architecture.kinds)
+    if experts:
+        kept = range(scenario.engine.n_cpu_moe + 1, layers + 1)
+        found = _first_that_fits(scenario, ((Change("engine.n_cpu_moe", n),) for n in kept))
+        if found:
+            return found
+    on_device = layers + 1 if scenario.engine.n_gpu_layers is None else scenario.engine.n_gpu_layers
+    fewer = range(on_device - 1, -1, -1)
+    return _first_that_fits(scenario, ((Change("engine.n_gpu_layers", n),) for n in fewer))
 
 
 _KINDS: tuple[Callable[[Scenario], tuple[Change, ...]], ...] = (
@@ -210,5 +247,6 @@ _KINDS: tuple[Callable[[Scenario], tuple[Change, ...]], ...] = (
     _shorter_prompt,
     _cache_8_bit,
     _narrower_weights,
+    _layers_to_host,
     _more_devices,
 )

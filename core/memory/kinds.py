@@ -88,9 +88,7 @@ def _rotary(arch: Architecture) -> int:
 
 
 @cache
-def state_layers(
-    arch: Architecture, tensor_parallel: int, least_bits: int = 16
-) -> list[tuple[int, int]]:
+def state_layers(arch: Architecture, tensor_parallel: int, least_bits: int = 16) -> list[tuple[int, int]]:
     """Layers with a recurrent state and the bytes of one state on one device.
 
     ``least_bits``: an engine may keep the recurrent part wider than the model says.
@@ -99,6 +97,8 @@ def state_layers(
     for group in arch.kinds:
         for mixer in group.token_mixers:
             if isinstance(mixer, RecurrentMixer):
-                bits = mixer.state_elements * max(mixer.state_bits, least_bits) + mixer.convolution_elements * 16
+                bits = (
+                    mixer.state_elements * max(mixer.state_bits, least_bits) + mixer.convolution_elements * 16
+                )
                 found.append((group.count, math.ceil(Fraction(bits, 8 * tensor_parallel))))
     return found

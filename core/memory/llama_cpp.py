@@ -11,6 +11,7 @@ parts.  Ollama runs the same code with settings of its own.
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 
 from core.memory.demand import CacheDemand, PageGroup
 from core.memory.device import driver_total_bytes
@@ -19,7 +20,15 @@ from core.memory.llama_rules import flash, is_fork, n_parallel, n_ubatch, padded
 from core.memory.plan import MemoryPlan
 from core.model.cache import cache_kinds
 from core.model.formats import GgufSizes, LayerBytes, gguf_sizes
-from core.spec.architecture import Architecture, Attention, DenseMlp, LatentAttention, LayerGroup, MixtureOfExperts, RecurrentMixer
+from core.spec.architecture import (
+    Architecture,
+    Attention,
+    DenseMlp,
+    LatentAttention,
+    LayerGroup,
+    MixtureOfExperts,
+    RecurrentMixer,
+)
 from core.spec.engine import Engine
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.gguf_types import TENSOR_TYPES
@@ -82,7 +91,7 @@ def layers_on(engine: Engine, layers: int, devices: int) -> list[range]:
     offloaded = layers + 1 if engine.n_gpu_layers is None else min(engine.n_gpu_layers, layers + 1)
     start = layers + 1 - offloaded
     edges = [start + math.ceil(offloaded * d / devices) for d in range(devices + 1)]
-    return [range(low, high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    return [range(low, high) for low, high in pairwise(edges)]
 
 
 def buffers(scenario: Scenario) -> tuple[tuple[Buffers, ...], int]:
@@ -188,10 +197,19 @@ def compute_bytes(scenario: Scenario, has_output: bool, devices: int) -> int:
     copies = int(rules()["input_copies"]["value"]) if devices > 1 and not experts_on_host(engine) else 1
     if flash(engine):
         windows = {kind.window for kind in cache_kinds(arch)} or {None}
-        masks = sum(batch * (cells if w is None else min(cells, window_cells(engine, w))) * 2 for w in windows)
+        masks = sum(
+            batch * (cells if w is None else min(cells, window_cells(engine, w))) * 2 for w in windows
+        )
         inputs = copies * (masks + hidden) + hidden if devices > 1 else masks
-        return max(logits, _layer_work(arch, batch, engine.n_cpu_moe < arch.layers)) + inputs + _expanded_latent(scenario, cells)
-    scores = max((m.heads for g in arch.kinds for m in g.token_mixers if isinstance(m, Attention | LatentAttention)), default=0)
+        return (
+            max(logits, _layer_work(arch, batch, engine.n_cpu_moe < arch.layers))
+            + inputs
+            + _expanded_latent(scenario, cells)
+        )
+    scores = max(
+        (m.heads for g in arch.kinds for m in g.token_mixers if isinstance(m, Attention | LatentAttention)),
+        default=0,
+    )
     work = scores * cells * batch * 4 + int(rules()["live_hidden"]["plain"]) * hidden
     return max(work, logits) + copies * batch * cells * 4
 

@@ -4,7 +4,6 @@ from functools import cache
 
 from core.spec.architecture import Architecture, Attention, DenseMlp, LatentAttention, MixtureOfExperts
 
-
 _ADDED_WORDS = 256
 
 

@@ -18,6 +18,8 @@ def memory_notes(scenario: Scenario, ledger: Ledger) -> tuple[Problem, ...]:
     if scenario.engine.name == "textbook":
         return _cache_rule(scenario)
     plan = plan_memory(scenario)
+    if scenario.engine.name != "vllm":
+        return _model_length(scenario, plan, ledger)
     return (*_start(scenario, plan), *_model_length(scenario, plan, ledger))
 
 

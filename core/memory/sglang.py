@@ -78,7 +78,7 @@ def defaults(engine: Engine, device: Accelerator, deployment: Deployment) -> Def
 def free_at_start(scenario: Scenario) -> int:
     """Bytes free before loading."""
     rule = rules()["context_gib"]
-    context = rule["value"] + (rule["link"] if linked(scenario) else 0.0)
+    context = float(rule["value"]) + (float(rule["link"]) if linked(scenario) else 0.0)
     return driver_total_bytes(scenario.accelerator) - round(context * GIB)
 
 
@@ -91,19 +91,24 @@ def plan(scenario: Scenario) -> MemoryPlan:
     """The plan of one device of the fullest stage."""
     engine, deployment, arch = scenario.engine, scenario.deployment, scenario.model.architecture
     layout = layout_of(deployment)
-    fmt, set_by_size = WEIGHT_FORMATS[scenario.precision.weights], defaults(
-        engine, scenario.accelerator, deployment
+    fmt, set_by_size = (
+        WEIGHT_FORMATS[scenario.precision.weights],
+        defaults(engine, scenario.accelerator, deployment),
     )
     stages = stages_of(arch, layout.pipeline_parallel)
     weights = max(stage_weight_bytes(arch, stage, fmt, layout, 64) for stage in stages)
     layers = max((stage.arch for stage in stages), key=lambda a: a.layers)
     draft = draft_of(scenario, layout.attention_parallel)
-    weights += lora_bytes(layers, layout.tensor_parallel, engine.max_loras, engine.lora_rank) + draft.weight_bytes
+    weights += (
+        lora_bytes(layers, layout.tensor_parallel, engine.max_loras, engine.lora_rank) + draft.weight_bytes
+    )
     before = free_at_start(scenario)
     pool = static_pool(before, before - weights, set_by_size.fraction)
     demand, pool = demand_in(scenario, layers, layout.attention_parallel, pool)
     total = driver_total_bytes(scenario.accelerator)
-    sequences = engine.max_num_seqs or max_running_requests(demand.tokens_in(pool, engine.max_model_len), engine)
+    sequences = engine.max_num_seqs or max_running_requests(
+        demand.tokens_in(pool, engine.max_model_len), engine
+    )
     fixed: dict[LineKey, int] = {
         "weights": weights,
         "activations": _activations(layers, set_by_size.chunk, layout.tensor_parallel),
@@ -154,7 +159,9 @@ def index_keys_counted(engine: Engine) -> bool:
     return version_tuple(engine.version) >= version_tuple(rules()["index_keys_left_out_before"]["value"])
 
 
-def token_bytes(scenario: Scenario, arch: Architecture, tensor_parallel: int, counted_only: bool = False) -> Fraction:
+def token_bytes(
+    scenario: Scenario, arch: Architecture, tensor_parallel: int, counted_only: bool = False
+) -> Fraction:
     """Bytes of a token on one device.  ``counted_only``: as the engine divides its pool."""
     total = Fraction(0)
     for kind in layer_kinds(arch, scenario.precision.kv_cache, tensor_parallel):
@@ -197,7 +204,9 @@ def _merged(groups: list[PageGroup]) -> list[PageGroup]:
 def kv_part(scenario: Scenario, pool: int) -> int:
     """The part of a pool that holds KV where a state pool takes its share."""
     engine = scenario.engine
-    states = state_layers(scenario.model.architecture, scenario.deployment.attention_tensor_parallel, _STATE_BITS)
+    states = state_layers(
+        scenario.model.architecture, scenario.deployment.attention_tensor_parallel, _STATE_BITS
+    )
     if not states:
         return pool
     if engine.max_mamba_cache_size is not None:

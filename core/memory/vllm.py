@@ -73,12 +73,16 @@ def _stage_plan(scenario: Scenario, layout: Layout, stage: Stage) -> MemoryPlan:
     batched, seqs = max_num_batched_tokens(engine, device), max_num_seqs(engine, device)
     profiled = profiled_tokens(engine, device)
     graphs = graphs_of(scenario, stage)
-    weights = loaded_bytes(scenario.model.architecture, stage, fmt, layout, scenario.model.max_context, rules.first)
+    weights = loaded_bytes(
+        scenario.model.architecture, stage, fmt, layout, scenario.model.max_context, rules.first
+    )
     adapters = lora_bytes(stage.arch, tp, engine.max_loras, engine.lora_rank)
     draft = draft_of(scenario, layout.attention_parallel)
     fixed: dict[LineKey, int] = {
         "weights": weights + adapters + draft.weight_bytes,
-        "activations": activation_bytes(stage.arch, fmt, tp, seqs if stage.last else 0, profiled, rules.first),
+        "activations": activation_bytes(
+            stage.arch, fmt, tp, seqs if stage.last else 0, profiled, rules.first
+        ),
         "graphs": graphs,
         "runtime": _non_torch(scenario, rules),
     }
@@ -178,9 +182,7 @@ def activation_bytes(
     rules, width = _rules(first), 4 if fmt == "fp32" else 2
     copies = rules.logits_copies + (rules.float_logits_copy if fmt == "fp32" else 0.0)
     experts = 0.0 if fmt in _TILED else tokens * _expert_workspace(arch, tensor_parallel)
-    sampler = (
-        copies * seqs * arch.vocabulary * 4 + rules.hidden_copies * tokens * arch.hidden * width
-    )
+    sampler = copies * seqs * arch.vocabulary * 4 + rules.hidden_copies * tokens * arch.hidden * width
     layers = tokens * (3 * _widest_block(arch) / tensor_parallel + 3 * arch.hidden) * width
     beside = rules.activation_base + (rules.vision_gib * GIB if arch.vision_parameters else 0.0)
     if rules.kept_expert_workspace:

@@ -50,7 +50,9 @@ def demand(
     elif hybrid and len(sizes) == 1:
         groups = _equal_groups(pages, block)
     elif pages:
-        groups = [PageGroup(math.ceil(max(sizes) * block) * sum(n for t in pages.values() for n, _ in t), block)]
+        groups = [
+            PageGroup(math.ceil(max(sizes) * block) * sum(n for t in pages.values() for n, _ in t), block)
+        ]
     else:
         groups = []
     return CacheDemand(tuple(groups), recurrent_state_bytes(arch, tensor_parallel))
@@ -60,7 +62,9 @@ def make_demand(
     arch: Architecture, cache_format: str, tensor_parallel: int, block: int, band: Band
 ) -> CacheDemand:
     """The demand under the rules of a version."""
-    return demand(arch, cache_format, tensor_parallel, block, band.hybrid_cache, band.unequal_pages, band.latent_cache)
+    return demand(
+        arch, cache_format, tensor_parallel, block, band.hybrid_cache, band.unequal_pages, band.latent_cache
+    )
 
 
 def _with_states(

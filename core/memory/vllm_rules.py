@@ -30,7 +30,9 @@ class Band:
     hybrid_cache: bool  # windowed layers have groups of their own
     unequal_pages: bool  # also where layers differ in bytes per token
     expert_tile: tuple[int, int]  # MXFP4: hidden and intermediate width are padded to these
-    non_torch: dict[str, float]  # by "large" and "small" device, "link": on top with TP over a link, "stages": pipeline
+    non_torch: dict[
+        str, float
+    ]  # by "large" and "small" device, "link": on top with TP over a link, "stages": pipeline
     graph_base: float
     graph_per_layer: float
     graph_per_hidden: float  # for each unit of hidden width

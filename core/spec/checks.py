@@ -3,34 +3,80 @@
 from collections.abc import Iterator
 
 from core.errors import Problem
-from core.spec.architecture import Attention, LatentAttention
+from core.spec.architecture import Attention, LatentAttention, MixtureOfExperts
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 
 VLLM_CACHE_FORMATS = ("bf16", "fp16", "fp8")
-# vLLM gives a float32 model a float32 cache and takes no other format for it.
+_GGML_CACHE_FORMATS = ("bf16", "fp16", "fp32", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0")
+# The formats that each engine can keep its cache in; engines that are not named take any.
+CACHE_FORMATS_OF: dict[str, tuple[str, ...]] = {
+    "vllm": VLLM_CACHE_FORMATS,
+    "sglang": ("bf16", "fp16", "fp8", "nvfp4"),
+    "trtllm": ("bf16", "fp16", "fp8", "int8", "nvfp4"),
+    "llamacpp": _GGML_CACHE_FORMATS,
+    "ollama": ("bf16", "fp16", "q8_0", "q4_0"),
+    "transformers": ("bf16", "fp16", "fp32", "int8", "int4"),
+    "mlx": ("bf16", "fp16", "int8", "int4"),
+}
+# A float32 model has a float32 cache.
 _FOLLOWING_CACHE_FORMAT = {"fp32": "fp32"}
+_PLAIN_WEIGHTS = ("bf16", "fp16", "fp32")
+_LABELS = {
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "trtllm": "TensorRT-LLM",
+    "llamacpp": "llama.cpp",
+    "ollama": "Ollama",
+    "transformers": "Transformers",
+    "mlx": "MLX",
+}
 
 
 def check(scenario: Scenario) -> tuple[Problem, ...]:
     """All contradictions of a scenario.  With severity "error" it cannot be estimated."""
     return tuple(
-        problem for rule in (_deployment, _heads, _link, _lengths, _formats) for problem in rule(scenario)
+        problem
+        for rule in (_deployment, _divisions, _heads, _link, _lengths, _formats, _draft)
+        for problem in rule(scenario)
     )
 
 
 def _deployment(scenario: Scenario) -> Iterator[Problem]:
     deployment = scenario.deployment
-    if deployment.accelerators % deployment.tensor_parallel:
-        yield Problem(
-            "tp_devices",
-            ("deployment.tensor_parallel", "deployment.accelerators"),
-            {"tp": deployment.tensor_parallel, "devices": deployment.accelerators},
-        )
+    devices, tp, pp = deployment.accelerators, deployment.tensor_parallel, deployment.pipeline_parallel
+    if devices % tp:
+        paths = ("deployment.tensor_parallel", "deployment.accelerators")
+        yield Problem("tp_devices", paths, {"tp": tp, "devices": devices})
+    elif devices % (tp * pp):
+        paths = ("deployment.pipeline_parallel", "deployment.accelerators")
+        yield Problem("pp_devices", paths, {"devices": devices, "group": tp * pp, "tp": tp, "pp": pp})
+    layers = scenario.model.architecture.layers
+    if pp > layers:
+        yield Problem("pp_layers", ("deployment.pipeline_parallel",), {"stages": pp, "layers": layers})
+
+
+def _divisions(scenario: Scenario) -> Iterator[Problem]:
+    """Divisions inside a tensor-parallel group."""
+    deployment = scenario.deployment
+    tp, ep, copies = (
+        deployment.tensor_parallel,
+        deployment.expert_parallel,
+        deployment.attention_data_parallel,
+    )
+    if ep > 1:
+        if tp % ep:
+            yield Problem("ep_group", ("deployment.expert_parallel",), {"ep": ep, "tp": tp})
+        kinds = scenario.model.architecture.kinds
+        if not any(isinstance(g.channel_mixer, MixtureOfExperts) for g in kinds):
+            values = {"model": scenario.model.name}
+            yield Problem("ep_no_experts", ("deployment.expert_parallel",), values)
+    if copies > 1 and tp % copies:
+        yield Problem("dp_group", ("deployment.attention_data_parallel",), {"dp": copies, "tp": tp})
 
 
 def _heads(scenario: Scenario) -> Iterator[Problem]:
-    tp = scenario.deployment.tensor_parallel
+    tp = scenario.deployment.attention_tensor_parallel
     if scenario.engine.name == "textbook" or tp == 1:
         return
     mixers = [
@@ -104,15 +150,46 @@ def _formats(scenario: Scenario) -> Iterator[Problem]:
         yield Problem("format_unknown", ("precision.weights",), {"format": weights})
     if cache not in CACHE_FORMATS:
         yield Problem("format_unknown", ("precision.kv_cache",), {"format": cache})
-    elif scenario.engine.name == "vllm":
-        allowed = (*VLLM_CACHE_FORMATS, _FOLLOWING_CACHE_FORMAT.get(weights, ""))
-        if cache not in allowed:
-            yield Problem(
-                "cache_format_engine",
-                ("precision.kv_cache",),
-                {
-                    "format": CACHE_FORMATS[cache].label,
-                    "engine": "vLLM",
-                    "allowed": ", ".join(CACHE_FORMATS[f].label for f in allowed if f),
-                },
-            )
+    else:
+        yield from _cache_format(scenario)
+    if weights in WEIGHT_FORMATS and not loads(scenario.engine.name, weights):
+        values = {"engine": _LABELS[scenario.engine.name], "format": WEIGHT_FORMATS[weights].label}
+        yield Problem("weight_format_engine", ("precision.weights",), values)
+
+
+def _cache_format(scenario: Scenario) -> Iterator[Problem]:
+    weights, cache, engine = scenario.precision.weights, scenario.precision.kv_cache, scenario.engine
+    known = CACHE_FORMATS_OF.get(engine.name)
+    if known is None:
+        return
+    allowed = tuple(dict.fromkeys((*known, _FOLLOWING_CACHE_FORMAT.get(weights, ""))))
+    if cache not in allowed:
+        values = {
+            "format": CACHE_FORMATS[cache].label,
+            "engine": _LABELS[engine.name],
+            "allowed": ", ".join(CACHE_FORMATS[f].label for f in allowed if f),
+        }
+        yield Problem("cache_format_engine", ("precision.kv_cache",), values)
+    elif engine.name in ("llamacpp", "ollama") and engine.flash_attention is False and cache.startswith("q"):
+        yield Problem("cache_needs_flash", ("engine.flash_attention", "precision.kv_cache"))
+
+
+def loads(engine: str, weights: str) -> bool:
+    """Whether an engine loads a weight format."""
+    fmt = WEIGHT_FORMATS[weights]
+    if engine in ("llamacpp", "ollama"):
+        return bool(fmt.gguf) or weights in _PLAIN_WEIGHTS
+    if engine == "mlx":
+        return weights.startswith("mlx_") or weights in _PLAIN_WEIGHTS
+    if engine in ("sglang", "trtllm", "transformers"):
+        return not fmt.gguf and not weights.startswith("mlx_")
+    return True
+
+
+def _draft(scenario: Scenario) -> Iterator[Problem]:
+    draft = scenario.speculative
+    arch = scenario.model.architecture
+    if draft.kind == "mtp" and not (arch.mtp_groups or draft.draft_parameters):
+        yield Problem("draft_no_mtp", ("speculative.kind",), {"model": scenario.model.name})
+    if draft.kind in ("eagle", "draft_model") and not draft.draft_parameters:
+        yield Problem("draft_size_missing", ("speculative.draft_parameters", "speculative.kind"))

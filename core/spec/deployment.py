@@ -4,8 +4,9 @@ from typing import Literal
 
 from core.spec.base import Spec, declared
 
-# "auto": the fast link of the device where it has one, else PCIe.
-LinkChoice = Literal["auto", "scale_up", "pcie"]
+# "auto": the fast link of the device where it has one, else PCIe.  "pcie_host": devices that cannot
+# reach each other copy through host memory (no peer access, or sockets apart).
+LinkChoice = Literal["auto", "scale_up", "pcie", "pcie_host"]
 
 _SERVERS = ("vllm", "sglang", "trtllm")
 

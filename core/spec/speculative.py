@@ -17,4 +17,6 @@ class Speculative(Spec):
     acceptance: float = declared(0.7, unit="1", kind="fraction", step=0.05, ge=0.0, le=1.0)  # of each token
     draft_parameters: int = declared(0, kind="count", ge=0, le=10**13)  # 0: from the model where it has one
     draft_layers: int = declared(1, kind="count", step=1, ge=0, le=10_000)  # that keep a cache
-    draft_cache_elements: int = declared(0, kind="count", ge=0, le=10**7)  # a token and layer; 0: as the model
+    draft_cache_elements: int = declared(
+        0, kind="count", ge=0, le=10**7
+    )  # a token and layer; 0: as the model
