@@ -92,7 +92,13 @@ _SUFFIXES: tuple[tuple[str, str], ...] = (
     (r"4bit|mlx-4bit|mlx", "mlx_4bit"),
     (r"bf16", "bf16"),
     (r"fp16|f16", "fp16"),
+    (r"fp32|f32", "fp32"),
+    (r"int8", "w8a16"),
+    (r"int4", "int4_g128"),
 )
+# Formats without a customary ending are written out: "-awq-g64".
+_KEYS = "|".join(key.replace("_", "[-_]") for key, f in WEIGHT_FORMATS.items() if not f.gguf and "_" in key)
+_IN_GGUF = {"bf16": "gguf_bf16", "fp16": "gguf_f16", "fp32": "gguf_f32"}
 # Publishers whose FP8 has a scale for each block of 128 × 128.
 _BLOCKED = ("qwen/", "deepseek-ai/", "zai-org/", "minimaxai/", "moonshotai/")
 # Parts of names that say nothing about the architecture.
@@ -110,11 +116,26 @@ def split_format(name: str) -> tuple[str, str]:
         key = _gguf(match[1])
         if key:
             return (name[: match.start()] + name[match.end() :]).strip("-_.:@ "), key
+    ending = re.search(rf"[-_.](?:{_KEYS})$", name, re.IGNORECASE)
+    if ending:
+        return name[: ending.start()], ending[0][1:].lower().replace("-", "_")
     for pattern, key in _SUFFIXES:
         found = re.search(rf"[-_.:@ ](?:{pattern})(?=$|[-_.:@ ])", name, re.IGNORECASE)
         if found:
             return (name[: found.start()] + name[found.end() :]).strip("-_.:@ "), key
     return name, ""
+
+
+def name_with_format(name: str, weight_format: str) -> str:
+    """A repository's or a file's name that says the format; inverse of ``split_format``."""
+    known = WEIGHT_FORMATS[weight_format]
+    if known.gguf:
+        return f"{name.rpartition('/')[2]}-{known.gguf}.gguf"
+    if weight_format in ("bf16", "fp16", "fp32"):
+        return f"{name}-{weight_format.upper()}"
+    custom = {"awq_g128": "AWQ", "gptq_g128": "GPTQ-Int4", "nvfp4": "NVFP4", "w8a8": "quantized.w8a8"}
+    custom |= {"fp8": "FP8-dynamic", "mlx_4bit": "4bit", "mlx_8bit": "8bit", "mxfp4": "MXFP4"}
+    return f"{name}-{custom.get(weight_format, weight_format.replace('_', '-'))}"
 
 
 def _gguf(stated: str) -> str:
@@ -136,13 +157,16 @@ def resolve(name: str) -> Resolved:
     if exact:
         return Resolved(exact, "")
     text = re.sub(r"^(?:https?://)?(?:hf\.co|huggingface\.co|ollama\.com/library|ollama\.com)/", "", text)
+    in_file = text.lower().endswith(".gguf")
     text = re.sub(r"(?:-\d{5}-of-\d{5})?\.(?:gguf|safetensors)$", "", text, flags=re.IGNORECASE)
     library = ":" in text or ("/" not in text and text.lower() in _LIBRARY)
     stem, weight_format = split_format(text)
     if "gguf" in text.lower() and not weight_format:
         library = True
-    if weight_format == "fp8" and text.lower().startswith(_BLOCKED):
+    if weight_format == "fp8" and text.lower().startswith(_BLOCKED) and text.lower().endswith("fp8"):
         weight_format = "fp8_block"
+    if in_file:
+        weight_format = _IN_GGUF.get(weight_format, weight_format)
     model = _find(stem)
     if model is None:
         _refuse(name)
