@@ -1,29 +1,24 @@
-"""What every plot over users has: heading, axes, handle, pointer reading, states, theme.
+"""What the plots over users share: curves and estimate, the handle, the pointer's reading.
 
-A plot says what to draw (``fit_axes``, ``plot``, ``decorate``) and where its handle is; this class
-does the rest.  The pane never changes a scenario: it emits ``users_dragged`` and is shown the answer.
+A plot says what to draw (``fit_axes``, ``plot``, ``decorate``) and where its handle is.  The pane never
+changes a scenario: it emits ``users_dragged`` and is shown the answer.
 """
 
 import math
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from core.planning.curves import WorkloadCurves
 from core.results import Estimate
 from core.units import show_count
 from core.words import Words, counted
-from gui.plots.area import Curve, Look, Panel, PlotArea
-from gui.plots.axes import axes, empty_lines
-from gui.plots.draw import FLAG_HEIGHT, Draw, text_width
-from gui.plots.scales import UNIT
-from gui.theme import manager, theme
+from gui.plots.area import Panel
+from gui.plots.draw import FLAG_HEIGHT, Draw
+from gui.plots.pane import Pane
 
 _GRIP = 8.0  # pixels beside the operating line that still take it
-_COMPACT_BELOW = 250  # a lower pane has its caption beside the title
-_TITLE_LINE, _CAPTION_LINE, _GAP = 20, 16, 8
 _MAX_GHOSTS = 3
 
 
@@ -46,55 +41,23 @@ def has_point(estimate: Estimate) -> bool:
     return estimate.speed is None or math.isfinite(estimate.speed.users)
 
 
-class PlotPane(QWidget):
-    """A plot with its heading."""
+class PlotPane(Pane):
+    """A plot over users."""
 
     users_dragged = Signal(int)
     drag_finished = Signal()
-    key = ""  # of its words below "plots."
     draggable = True
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.words = words
         self.curves: WorkloadCurves | None = None
         self.estimate: Estimate | None = None
         self.ghosts: tuple[Ghost, ...] = ()
         self.pointer: float | None = None  # users under the pointer
-        self._reading = ""
-        self._stale = False
-        self._empty: tuple[str, ...] = ()
         self._dragging = False
         self._asked: int | None = None  # asked for and not yet answered
-        self._gutter = 0.0
-        self._shown_heading: tuple[str, str, bool] | None = None
-        self.area = PlotArea(self)
-        self.area.over = self._over
-        self.build()
-        self.setFocusProxy(self.area)
-        self.setMinimumSize(QSize(220, 120))
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        for signal, slot in (
-            (self.area.pressed, self._press),
-            (self.area.moved, self._move),
-            (self.area.released, self._release),
-            (self.area.left, self._leave),
-            (self.area.stepped, self._step),
-            (self.area.step_done, self._step_done),
-            (self.area.resized, self._layout),
-            (self.area.ratio_changed, self.restyle),
-            (self.area.focus_changed, self.area.refresh),
-            (manager.changed, self.restyle),
-        ):
-            signal.connect(slot)
-        self.set_words(words)
-        self.restyle()
+        super().__init__(words, parent)
 
     # What a plot says for itself
-
-    def build(self) -> None:
-        """Make the panels and curves, once."""
-        raise NotImplementedError
 
     def fit_axes(self, curves: WorkloadCurves, estimate: Estimate) -> None:
         """Set the axes of the panels."""
@@ -112,17 +75,9 @@ class PlotPane(QWidget):
         """The sentence for the pointer."""
         raise NotImplementedError
 
-    def caption(self) -> str:
-        """The line under the title."""
-        return self.words(f"plots.{self.key}.caption")
-
     def missing(self, curves: WorkloadCurves, estimate: Estimate) -> tuple[str, ...]:
         """Why there is nothing to draw, in lines; empty when there is."""
         return ()
-
-    def look(self) -> Look:
-        """How the curves are drawn."""
-        return "muted" if self._stale else "plain"
 
     def users_at(self, point: QPointF) -> float:
         """Users at a place of the picture."""
@@ -134,9 +89,29 @@ class PlotPane(QWidget):
             return False
         return abs(point.x() - self.area.panels[0].px(users_of(self.estimate))) <= _GRIP
 
-    def layout_panels(self, inner: QRectF) -> None:
-        """Give the panels their places inside ``inner``."""
-        self.area.panels[0].rect = inner
+    @property
+    def ready(self) -> bool:
+        """Whether curves have come."""
+        return self.curves is not None and self.estimate is not None
+
+    def draw_data(self) -> None:
+        """The curves of the plot."""
+        if self.curves is not None and self.estimate is not None:
+            self.plot(self.curves, self.estimate)
+
+    def paint_over(self, draw: Draw) -> None:
+        """The marks of the plot."""
+        if self.curves is not None and self.estimate is not None:
+            self.decorate(draw, self.curves, self.estimate)
+
+    def read(self) -> tuple[str, str]:
+        """At the pointer, and at the operating point."""
+        if self.curves is None or self.estimate is None:
+            return "", ""
+        reading = ""
+        if self.pointer is not None:
+            reading = self.reading_at(self.pointer, self.curves, self.estimate)
+        return reading, self.reading_at(users_of(self.estimate), self.curves, self.estimate)
 
     # What the window calls
 
@@ -158,134 +133,6 @@ class PlotPane(QWidget):
         if self.curves is not None and self.estimate is not None:
             self.fit_axes(self.curves, self.estimate)
         self._layout()
-
-    def show_empty(self, *lines: str) -> None:
-        """Axes only, with what is needed and why."""
-        self._empty = lines
-        self._layout()
-
-    def set_stale(self, stale: bool) -> None:
-        """The curves are older than the scenario."""
-        if stale != self._stale:
-            self._stale = stale
-            self.restyle()
-
-    def set_words(self, words: Words) -> None:
-        """Switch the language."""
-        self.words = words
-        title = words(f"plots.{self.key}.title")
-        self.setAccessibleName(title)
-        self.area.setAccessibleName(title)
-        self._layout()
-
-    def restyle(self) -> None:
-        """Take the theme in use."""
-        look = self.look()
-        for panel in self.area.panels:
-            for curve in panel.curves:
-                if curve is not panel.grid:
-                    self.dress(curve, look)
-        self._layout()
-        self.area.restyle()
-        self.update()
-
-    def dress(self, curve: Curve, look: Look) -> None:
-        """Set the look of one curve."""
-        curve.look = look
-
-    def _heading(self) -> tuple[str, str, bool]:
-        """Title, the line beside or under it, and whether that is a reading."""
-        title = self.words(f"plots.{self.key}.title")
-        if self._reading:
-            return title, self._reading, True
-        return title, self.words("plots.updating") if self._stale else self.caption(), False
-
-    def _refresh_heading(self) -> None:
-        """Only the heading, and only when it says something else: the plot below is painted apart."""
-        heading = self._heading()
-        if heading != self._shown_heading:
-            self._shown_heading = heading
-            self.update(0, 0, self.width(), self._heading_height())
-
-    # Layout
-
-    @property
-    def compact(self) -> bool:
-        """Whether the caption stands beside the title."""
-        return self.height() < _COMPACT_BELOW * theme().scale
-
-    def _heading_height(self) -> int:
-        lines = _TITLE_LINE if self.compact else _TITLE_LINE + _CAPTION_LINE
-        return theme().px(lines + _GAP)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """The plot takes what the heading leaves."""
-        top = self._heading_height()
-        self.area.setGeometry(QRect(0, top, self.width(), max(1, self.height() - top)))
-        self._layout()
-
-    def _layout(self) -> None:
-        """Places, ranges and data of everything; cheap enough to do on every change."""
-        current = theme()
-        widest = 0.0
-        for panel in self.area.panels:
-            widest = max([widest, *(text_width(panel.y.text(v)) for v in panel.y.ticks)])
-        self._gutter = float(math.ceil(max(current.px(28), widest + 8)))
-        below = current.px(17)
-        size = self.area.size()
-        inner = QRectF(
-            self._gutter,
-            0.0,
-            max(1.0, size.width() - self._gutter - 1),
-            max(1.0, size.height() - below - 1.0),
-        )
-        self.layout_panels(inner)
-        self.area.place()
-        if self.curves is not None and self.estimate is not None:
-            if self._empty:
-                for panel in self.area.panels:
-                    for curve in panel.curves:
-                        if curve is not panel.grid:
-                            curve.clear()
-            else:
-                self.plot(self.curves, self.estimate)
-                look = self.look()
-                for panel in self.area.panels:
-                    for curve in panel.curves:
-                        if curve is not panel.grid:
-                            self.dress(curve, look)
-                        curve.restyle(current, self.area.devicePixelRatioF())
-            self._update_reading()
-        self.area.refresh()
-        self._refresh_heading()
-
-    # Painting
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """The heading."""
-        painter = QPainter(self)
-        current = theme()
-        painter.fillRect(event.rect(), current.canvas)
-        draw = Draw(painter, current)
-        title, caption, is_reading = self._heading()
-        line = draw.text(0, current.px(_TITLE_LINE) / 2, title, current.ink, role="body_semibold")
-        colour = current.ink2 if is_reading else current.ink3
-        x, y = (line.right() + 11, current.px(_TITLE_LINE) / 2 + 1.0)
-        if not self.compact:
-            x, y = 0.0, current.px(_TITLE_LINE) + current.px(_CAPTION_LINE) / 2 - 1.0
-        elided = draw.elided(caption, self.width() - x)
-        draw.text(x, y, elided, colour)
-        painter.end()
-
-    def _over(self, draw: Draw) -> None:
-        """Everything in pixels: axes, the plot's own marks, the operating point."""
-        nothing = bool(self._empty) or self.curves is None
-        for panel in self.area.panels:
-            axes(draw, panel, numbers=not (nothing and panel.y is UNIT))
-        if nothing or self.curves is None or self.estimate is None:
-            empty_lines(draw, self.area.panels, self._empty)
-            return
-        self.decorate(draw, self.curves, self.estimate)
 
     def operating_line(self, draw: Draw, panels: list[Panel], users: float) -> None:
         """The accent line through the panels, from under its flag down."""
@@ -397,19 +244,3 @@ class PlotPane(QWidget):
         if users != known:
             self._asked = users
             self.users_dragged.emit(users)
-
-    def _update_reading(self) -> None:
-        self._reading = ""
-        if self.curves is None or self.estimate is None or self._empty:
-            return
-        if self.pointer is not None:
-            self._reading = self.reading_at(self.pointer, self.curves, self.estimate)
-        self.area.setAccessibleDescription(
-            self.reading_at(users_of(self.estimate), self.curves, self.estimate)
-        )
-
-    def changeEvent(self, event: QEvent) -> None:
-        """A larger text needs another layout."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange:
-            self.resizeEvent(QResizeEvent(self.size(), self.size()))
