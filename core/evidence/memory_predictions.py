@@ -88,9 +88,8 @@ def _plain(scenario: Scenario) -> Values:
 
 
 def _vllm(record: MeasuredMemory, scenario: Scenario) -> Values:
-    stages = vllm.stage_plans(scenario)
-    # Printed lines are those of the first rank, token counts those of the tightest.
-    plan, first = plan_memory(scenario), stages[0]
+    # Printed lines are those of one rank, token counts those of the tightest.
+    plan, first = plan_memory(scenario), vllm.printing_plan(scenario)
     values = _lines(first)
     stage = stages_of(scenario.model.architecture, scenario.deployment.pipeline_parallel)[0]
     values["cuda_graph_gib"] = vllm.graphs_of(scenario, stage) / GIB
