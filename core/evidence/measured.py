@@ -15,6 +15,7 @@ from typing import Any
 from core.errors import Problem, UnreadableFile
 
 MAX_BYTES = 64 * 2**20
+_LARGEST = 1e9  # no setting is larger
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,19 @@ class MeasuredMemory:
     extra: dict[str, Any]
     observed: dict[str, float]
 
+    @property
+    def inferred(self) -> tuple[str, ...]:
+        """Fields that the record's author guessed."""
+        fields = self.extra.get("inferred_fields")
+        return tuple(map(str, fields)) if isinstance(fields, list | tuple) else ()
+
     def setting(self, *names: str) -> float | None:
         """The first of these settings that the record states as a number."""
         for name in names:
             value = self.extra.get(name)
-            if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                continue
+            if math.isfinite(value) and abs(value) < _LARGEST:
                 return float(value)
         return None
 

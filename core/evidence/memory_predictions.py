@@ -99,7 +99,7 @@ def _vllm(record: MeasuredMemory, scenario: Scenario) -> Values:
     needed = plan.demand.reserved_bytes(length, plan.batched_tokens)
     values["kv_needed_gib"] = needed / GIB
     values["kv_cache_gib"] = max(0, vllm.granted_pool(scenario, first)) / GIB
-    if "weight_format" in record.extra.get("inferred_fields", ()) and "weights_gib" in record.observed:
+    if "weight_format" in record.inferred and "weights_gib" in record.observed:
         # A guessed format tests nothing: the printed weights stand in for ours.
         shift = first.fixed["weights"] - round(record.observed["weights_gib"] * GIB)
         pool, given = max(0, vllm.granted_pool(scenario, plan) + shift), "weights_gib"

@@ -2,6 +2,8 @@
 
 import re
 
+from pydantic import ValidationError
+
 from core.evidence import naming
 from core.evidence.measured import MeasuredMemory
 from core.model.formats import gguf_format
@@ -42,15 +44,21 @@ def scenario_of(record: MeasuredMemory) -> Scenario:
     weights = _weights(record, name, model)
     if weights is None:
         raise Unpredictable("weight_format")
-    return Scenario(
-        name=record.id[:300],
-        model=model,
-        accelerator=device,
-        deployment=_deployment(record),
-        precision=Precision(weights=weights, kv_cache=_cache_format(record, weights)),
-        engine=_engine(record, name, model),
-        speculative=_speculative(record),
-    )
+    try:
+        scenario = Scenario(
+            name=record.id[:300],
+            model=model,
+            accelerator=device,
+            deployment=_deployment(record),
+            precision=Precision(weights=weights, kv_cache=_cache_format(record, weights)),
+            engine=_engine(record, name, model),
+            speculative=_speculative(record),
+        )
+    except ValidationError:
+        raise Unpredictable("settings") from None
+    if scenario.deployment.pipeline_parallel > model.architecture.layers:
+        raise Unpredictable("settings")
+    return scenario
 
 
 def _device(record: MeasuredMemory, name: str) -> Accelerator | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.cli import main
 from core.evidence.memory_predictions import Prediction
 from core.evidence.validate import error_of, grouped, lines_of, p90, predictions_of
 
@@ -88,3 +89,16 @@ def test_strange_records_are_no_error(tree: dict[str, object], tmp_path: Path) -
     path = tmp_path / "strange.jsonl"
     path.write_text(json.dumps(tree) + "\n\n", encoding="utf-8")
     assert predictions_of([path]) == ()
+
+
+def test_the_command_prints_groups_and_reasons(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "predictions.jsonl"
+    assert main(["validate", str(TABLE), "--out", str(out)]) == 0
+    said = capfd.readouterr().out
+    assert "kv_cache_gib" in said and "cli.validate" not in said
+    written = {json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()}
+    assert written >= {r["id"] for r in RECORDS}
+    assert main(["validate", str(TABLE), "--json"]) == 0
+    groups = json.loads(capfd.readouterr().out)["groups"]
+    assert {g["metric"] for g in groups} >= {"weights_gib", "kv_cache_gib", "kv_tokens"}
+    assert main(["validate", str(tmp_path / "absent.jsonl")]) == 2
