@@ -4,13 +4,21 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from core import strict_json
 from core.catalog.accelerators import all_accelerators, load_accelerator
-from core.errors import NotFound, Problem, UnreadableFile
-from core.files import atomic, scenario_file
+from core.catalog.models import load_model
+from core.errors import NotFound, Problem
+from core.files import scenario_file
 from core.importers import teaching_config
+from core.importers.recognise import Imported, apply_import, recognise
+from core.model.parameters import weight_bytes
 from core.spec.accelerator import Accelerator
+from core.spec.change import with_values
+from core.spec.checks import check
+from core.spec.deployment import Deployment
+from core.spec.engine import Engine, Precision
+from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
+from core.spec.workload import Workload
 
 
 class Opened(NamedTuple):
@@ -25,17 +33,81 @@ class Opened(NamedTuple):
         return bool(self.notes)
 
 
-def open_document(path: Path) -> Opened:
-    """Open a scenario file or the teaching article's configuration.
+def open_document(path: Path, base: Scenario | None = None) -> Opened:
+    """Open a scenario file, or anything that ``core.importers.recognise`` knows.
 
-    Raises UnreadableFile and InvalidScenario, each naming the field and the reason.
+    A model, a command or a computer's devices change ``base``; without one they are put on
+    default hardware, and a note says which.
+    Raises UnreadableFile, InvalidScenario and NotFound, each naming the field and the reason.
     """
-    tree = strict_json.parse(atomic.read_limited(path))
-    if scenario_file.is_scenario(tree):
-        return Opened(scenario_file.from_tree(tree), ())
-    if teaching_config.is_teaching_config(tree):
-        return Opened(*teaching_config.read_teaching_config(tree, _lender))
-    raise UnreadableFile(Problem("file.unknown_kind"))
+    return opened(recognise(path), base)
+
+
+def paste_document(text: str, base: Scenario | None = None) -> Opened:
+    """The same for a pasted text: a file's contents, a command, a model's name, a tool's output."""
+    return opened(recognise(text), base)
+
+
+def opened(found: Imported, base: Scenario | None = None) -> Opened:
+    """A scenario from what was recognised.  Errors as ``open_document``."""
+    if found.kind == "document":
+        if scenario_file.is_scenario(found.tree):
+            return Opened(scenario_file.from_tree(found.tree), ())
+        return Opened(*teaching_config.read_teaching_config(found.tree, _lender))
+    scenario, notes = apply_import(found, base or default_scenario(found))
+    values = {"model": scenario.model.name, "gpu": scenario.accelerator.name}
+    said = Problem(f"importer.opened_{found.kind}", (), values, "note")
+    if base is not None:
+        return Opened(scenario, (said, *notes))
+    scenario = _with_room(scenario)
+    hardware = {"gpu": scenario.accelerator.name, "devices": str(scenario.deployment.accelerators)}
+    assumed = Problem("importer.default_hardware", ("accelerator",), hardware, "note")
+    return Opened(scenario, (said, *notes) if found.kind == "hardware" else (said, *notes, assumed))
+
+
+_SERVER, _DESKTOP = "H100 SXM5 80GB", "RTX 4090"
+_USUAL_MODEL = "Llama-3.1-8B"
+_COUNTS = (1, 2, 4, 8, 16, 32, 64)
+
+
+def default_scenario(found: Imported) -> Scenario:
+    """What an import without a scenario changes: GGUF files on a desktop's card, the rest on a server's."""
+    model = found.model.model if found.model is not None else load_model(_USUAL_MODEL)
+    local = found.model is not None and found.model.weight_format.startswith("gguf")
+    engine = Engine(name="llamacpp", version="") if local else Engine()
+    engine = engine.model_copy(update={"max_model_len": min(engine.max_model_len, model.max_context)})
+    base = Scenario(
+        model=model,
+        accelerator=load_accelerator(_DESKTOP if local else _SERVER),
+        precision=Precision(kv_cache="fp16" if local else "bf16"),
+        engine=engine,
+        workload=Workload(users=1) if local else Workload(),
+    )
+    return base if found.model is None else _with_devices(base, found.model.weight_format)
+
+
+def _with_devices(base: Scenario, weight_format: str) -> Scenario:
+    """The smallest group of devices that holds the weights with a fifth to spare."""
+    weights = WEIGHT_FORMATS.get(weight_format, WEIGHT_FORMATS["bf16"])
+    needed = 1.25 * weight_bytes(base.model.architecture, weights)
+    split = "pipeline_parallel" if base.engine.name == "llamacpp" else "tensor_parallel"
+    for count in _COUNTS:
+        place = Deployment.model_validate({"accelerators": count, split: count})
+        scenario = base.model_copy(update={"deployment": place})
+        refused = any(p.severity == "error" and "deployment" in "".join(p.paths) for p in check(scenario))
+        if not refused and needed <= count * base.accelerator.memory_gb_nominal * 1e9:
+            return scenario
+    return base
+
+
+def _with_room(scenario: Scenario) -> Scenario:
+    """The default load cut to the length that was imported."""
+    room, work = scenario.engine.max_model_len, scenario.workload
+    if work.tokens_per_request <= room or room < 2:
+        return scenario
+    output = min(work.output_tokens, max(1, room // 8))
+    changes = {"workload.output_tokens": output, "workload.prompt_tokens": room - output}
+    return with_values(scenario, {**changes, "workload.shared_prefix_tokens": 0})
 
 
 def _lender(name: str, bandwidth_gbps: float, memory_gb: float) -> tuple[Accelerator, bool]:

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import Problem
-from core.importers.limits import MAX_FILES, MAX_TENSORS, NUMBER_COST, Window, opened, plain_file, refuse
+from core.importers.limits import (
+    MAX_FILES,
+    MAX_TENSORS,
+    NUMBER_COST,
+    Window,
+    is_file,
+    opened,
+    plain_file,
+    refuse,
+)
 from core.spec.gguf_types import FILE_TYPE_BY_NUMBER, TYPE_BY_NUMBER, VALUE_TYPES, TensorType
 from core.strict_json import shortened
 
@@ -125,7 +134,7 @@ def _parts(path: Path) -> list[Path]:
     parts = [path.with_name(f"{stem}-{n:05}-of-{count:05}{suffix}") for n in range(1, count + 1)]
     plain_file(path)
     for number, part in enumerate(parts, 1):
-        if not part.is_file():
+        if not is_file(part):
             refuse("gguf_part_missing", part=number, parts=count, file=shortened(part.name))
     return parts
 

@@ -46,6 +46,22 @@ def plain_file(path: Path) -> int:
     return found.st_size
 
 
+def is_folder(path: Path) -> bool:
+    """Whether the path is a folder; no for what cannot be asked about."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Whether the path is a plain file; no for what cannot be asked about."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def opened(path: Path) -> BufferedReader:
     """The file, to be read in pieces.  Raises UnreadableFile."""
     plain_file(path)

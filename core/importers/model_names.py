@@ -217,10 +217,10 @@ def _find(stem: str) -> str | None:
 
 def _searched(words: str) -> str | None:
     """The best entry that has every word; none for a misspelt name, which would be a guess."""
-    if not words.strip():
+    wanted = set(re.findall(r"[a-z]+|\d+(?:\.\d+)?", words.lower()))
+    if not wanted:
         return None
     found = search_models(words, 8)
-    wanted = set(re.findall(r"[a-z]+|\d+(?:\.\d+)?", words.lower()))
     return next((m.id for m in found if wanted <= _pieces(m)), None)
 
 

@@ -14,7 +14,7 @@ from core.errors import InferometerError, InvalidScenario, Problem
 from core.importers.hf.best_effort import best_effort
 from core.importers.hf_config import model_from_config
 from core.importers.imported_model import ImportedModel
-from core.importers.limits import read_bounded
+from core.importers.limits import is_file, is_folder, read_bounded
 from core.importers.safetensors import (
     INDEX,
     SUFFIX,
@@ -47,17 +47,19 @@ def model_from_files(path: Path) -> ImportedModel:
     Raises UnreadableFile and InvalidScenario; ``importer.config_missing`` {gigabytes} when nothing
     says what the layers are.
     """
-    folder = path if path.is_dir() else path.parent
-    config_path = path if path.name.endswith(CONFIG) and not path.is_dir() else folder / CONFIG
+    folder = path if is_folder(path) else path.parent
+    config_path = path if path.name.endswith(CONFIG) and not is_folder(path) else folder / CONFIG
     files = _files(path, folder)
-    if not config_path.is_file():
+    if not is_file(config_path):
+        if not files:
+            where = {"folder": shortened(folder.name)}
+            raise InvalidScenario(Problem("importer.folder_without_model", (CONFIG,), where))
         stored = sum(tensor.bytes for tensor in tensors_of(files)) if files else 0
-        size, where = f"{stored / 1e9:.2f}", shortened(folder.name)
-        code = Problem("importer.config_missing", (CONFIG,), {"gigabytes": size, "folder": where})
-        raise InvalidScenario(code)
+        told = {"gigabytes": f"{stored / 1e9:.2f}", "folder": shortened(folder.name)}
+        raise InvalidScenario(Problem("importer.config_missing", (CONFIG,), told))
     config = strict_json.parse(read_bounded(config_path))
     found = model_from_tree(config, _name(config, folder))
-    missing = [file for file in files if not file.is_file()]
+    missing = [file for file in files if not is_file(file)]
     if missing:
         values: dict[str, object] = {
             "missing": len(missing),
@@ -95,15 +97,15 @@ def _files(path: Path, folder: Path) -> list[Path]:
         return files_of_index(path)
     if path.name.endswith(SUFFIX):
         index = folder / INDEX
-        if index.is_file():
+        if is_file(index):
             listed = files_of_index(index)
             if path.name in {file.name for file in listed}:
                 return listed
         return [path]
     index, single = folder / INDEX, folder / f"model{SUFFIX}"
-    if index.is_file():
+    if is_file(index):
         return files_of_index(index)
-    return [single] if single.is_file() else []
+    return [single] if is_file(single) else []
 
 
 def class_of(name: str, dimensions: int) -> TensorClass:

@@ -178,7 +178,7 @@ WHOLE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "a bare number": (lambda b: b"42", "neither a scenario"),
     "null": (lambda b: b"null", "neither a scenario"),
     "another program's JSON": (lambda b: b'{"hello": "world"}', "neither a scenario"),
-    "a model's config": (lambda b: b'{"model_type": "llama", "hidden_size": 4096}', "neither a scenario"),
+    "a model's config": (lambda b: b'{"model_type": "llama", "hidden_size": 4096}', "num_hidden_layers"),
     "a web page": (lambda b: b"<!doctype html><html></html>", "line 1, column 1"),
     "code": (lambda b: b"__import__('os').system('true')", "line 1, column 1"),
 }

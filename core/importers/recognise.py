@@ -1,0 +1,225 @@
+"""Whatever a person drops, pastes or opens, recognised by its content: one entry for all importers.
+
+A model, a computer's devices or a command changes a scenario; a scenario or teaching file is handed
+back as its JSON tree, for ``core.files`` to read.
+"""
+
+import itertools
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from core import strict_json
+from core.catalog.models import load_model
+from core.errors import InvalidScenario, NotFound, Problem, UnreadableFile
+from core.importers.engine_command import Command, apply_command, looks_like_command, parse_command
+from core.importers.gguf import is_gguf, read_gguf
+from core.importers.gguf_model import model_from_gguf
+from core.importers.imported_model import ImportedModel
+from core.importers.limits import MAX_JSON_BYTES, is_file, is_folder, opened, read_bounded
+from core.importers.local_hardware import (
+    LocalHardware,
+    hardware_of,
+    parse_nvidia_smi,
+    parse_rocm_smi,
+    parse_system_profiler,
+)
+from core.importers.model_names import resolve
+from core.importers.safetensors import SUFFIX
+from core.importers.safetensors_model import CONFIG, model_from_files, model_from_tree
+from core.importers.teaching_config import is_teaching_config
+from core.spec.change import with_values
+from core.spec.formats import WEIGHT_FORMATS
+from core.spec.scenario import Scenario
+from core.strict_json import shortened
+
+Kind = Literal["document", "model", "hardware", "command"]
+MAX_NAME = 300
+MAX_LISTED = 10_000  # entries of a folder that are looked at
+_CONFIG_KEYS = frozenset(
+    {"model_type", "architectures", "hidden_size", "text_config", "num_hidden_layers", "n_layer"}
+)
+_SCENARIO = "inferometer-scenario"
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What was found; the field of its kind is set.  ``notes`` list every assumption."""
+
+    kind: Kind
+    notes: tuple[Problem, ...] = ()
+    model: ImportedModel | None = None
+    hardware: LocalHardware | None = None
+    command: Command | None = None
+    tree: Any = None  # of a document
+
+
+def recognise(source: Path | str) -> Imported:
+    """What a file or folder (a ``Path``) or a pasted text (a ``str``) is.
+
+    Raises UnreadableFile, InvalidScenario and NotFound, each saying what is missing and what to do;
+    ``file.unknown_kind`` and ``importer.text_unknown`` for what nothing here reads.
+    """
+    return _file(source) if isinstance(source, Path) else _text(source)
+
+
+def _file(path: Path) -> Imported:
+    if is_folder(path):
+        inside = _gguf_in(path)
+        return _file(inside) if inside is not None else _model(model_from_files(path))
+    with opened(path) as file:
+        head = file.read(8)
+    if is_gguf(head):
+        stem = re.sub(r"-\d{5}-of-\d{5}$", "", path.stem)
+        return _model(model_from_gguf(read_gguf(path), shortened(stem)))
+    if path.name.lower().endswith(SUFFIX) or path.name.endswith(".index.json"):
+        return _model(model_from_files(path))
+    data = read_bounded(path)
+    found = _written(data)
+    if found is not None:
+        return found
+    tree = strict_json.parse(data)
+    if path.name == CONFIG and _is_config(tree):
+        return _model(model_from_files(path))
+    imported = _tree(tree, path.stem)
+    if imported is None:
+        raise UnreadableFile(Problem("file.unknown_kind"))
+    return imported
+
+
+def _gguf_in(folder: Path) -> Path | None:
+    """The one GGUF model of a folder that has no configuration: a single file, or the first of its parts."""
+    if is_file(folder / CONFIG):
+        return None
+    try:
+        listed = itertools.islice(folder.iterdir(), MAX_LISTED)
+        found = sorted(
+            p for p in listed if p.name.lower().endswith(".gguf") and "mmproj" not in p.name.lower()
+        )
+    except OSError:
+        return None
+    models = {re.sub(r"-\d{5}-of-\d{5}\.gguf$", "", p.name, flags=re.IGNORECASE) for p in found}
+    return found[0] if len(models) == 1 else None
+
+
+def _text(text: str) -> Imported:
+    if len(text) > MAX_JSON_BYTES:
+        raise UnreadableFile(Problem("file.too_large", values={"limit": MAX_JSON_BYTES // 2**20}))
+    stripped = text.strip()
+    if stripped[:1] in ("{", "["):
+        imported = _tree(strict_json.parse(stripped.encode(errors="surrogatepass")), "")
+        if imported is not None:
+            return imported
+        raise UnreadableFile(Problem("importer.text_unknown"))
+    found = _written(stripped.encode(errors="replace"))
+    if found is not None:
+        return found
+    if not stripped or len(stripped) > MAX_NAME or "\n" in stripped:
+        raise UnreadableFile(Problem("importer.text_unknown"))
+    return _model(named_model(stripped))
+
+
+def named_model(name: str) -> ImportedModel:
+    """The catalogue's model of a name, in the format that the name states.  Raises NotFound."""
+    found = resolve(name)
+    model = load_model(found.model_id)
+    return ImportedModel(model, found.weight_format or model.published_weight_format, found.notes)
+
+
+def _model(found: ImportedModel) -> Imported:
+    return Imported("model", found.notes, model=found)
+
+
+def _written(data: bytes) -> Imported | None:
+    """A command, or what a driver's tool prints; None for anything else."""
+    if len(data) > 200_000 or data.lstrip()[:1] in (b"{", b"["):
+        return None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    if looks_like_command(text):
+        return Imported("command", command=parse_command(text))
+    if re.search(r"memory\.total", text) or re.match(
+        r"\s*(?:NVIDIA|Tesla|Quadro|GeForce)\b[^\n]*,\s*\d+", text
+    ):
+        devices = parse_nvidia_smi(text)
+        if devices:
+            return _hardware(hardware_of(devices))
+    return None
+
+
+def _hardware(found: LocalHardware) -> Imported:
+    return Imported("hardware", found.notes, hardware=found)
+
+
+def _is_config(tree: Any) -> bool:
+    return isinstance(tree, dict) and bool(_CONFIG_KEYS & tree.keys())
+
+
+def _tree(tree: Any, name: str) -> Imported | None:
+    if not isinstance(tree, dict):
+        return None
+    if tree.get("format") == _SCENARIO or is_teaching_config(tree):
+        return Imported("document", tree=tree)
+    if _is_config(tree):
+        return _model(model_from_tree(tree, _stated_name(tree) or shortened(name) or "model"))
+    if "SPHardwareDataType" in tree:
+        devices, memory = parse_system_profiler(json.dumps(tree))
+        return _hardware(hardware_of(devices, memory_bytes=memory))
+    if any(key.startswith("card") for key in tree):
+        devices = parse_rocm_smi(json.dumps(tree))
+        return _hardware(hardware_of(devices)) if devices else None
+    return None
+
+
+def _stated_name(tree: dict[str, Any]) -> str:
+    stated = tree.get("_name_or_path")
+    return shortened(stated.rstrip("/").rpartition("/")[2]) if isinstance(stated, str) else ""
+
+
+def apply_import(found: Imported, base: Scenario) -> tuple[Scenario, tuple[Problem, ...]]:
+    """``base`` with what was found in place of its own; the rest stays.
+
+    Raises InvalidScenario for what cannot be, and with ``importer.no_device`` for hardware that the
+    catalogue does not have.
+    """
+    if found.command is not None:
+        return apply_command(found.command, base)
+    if found.model is not None:
+        return _with_model(found.model, base), found.notes
+    if found.hardware is not None:
+        return _with_hardware(found.hardware, base), found.notes
+    raise InvalidScenario(Problem("file.unknown_kind"))
+
+
+def _with_model(found: ImportedModel, base: Scenario) -> Scenario:
+    known = found.weight_format in WEIGHT_FORMATS
+    changes: dict[str, Any] = {"precision.weights": found.weight_format if known else "bf16"}
+    longest = found.model.max_context
+    if base.engine.max_model_len > longest:
+        changes["engine.max_model_len"] = longest
+    work = base.workload
+    room = min(base.engine.max_model_len, longest)
+    if work.tokens_per_request > room >= 2:
+        output = min(work.output_tokens, max(1, room // 8))
+        changes["workload.output_tokens"] = output
+        changes["workload.prompt_tokens"] = room - output
+        changes["workload.shared_prefix_tokens"] = min(work.shared_prefix_tokens, room - output - 1)
+    return with_values(base.model_copy(update={"model": found.model, "name": ""}), changes)
+
+
+def _with_hardware(found: LocalHardware, base: Scenario) -> Scenario:
+    known = [one for one in found.devices if one.accelerator is not None]
+    if not known:
+        raise NotFound(Problem("importer.no_device", ("accelerator",)))
+    # Of different devices the kind with most memory in all: one scenario has one kind.
+    best = max(known, key=lambda one: one.device.count * one.accelerator.memory_gb_nominal)  # type: ignore[union-attr]
+    changes = {"deployment.accelerators": best.device.count, "deployment.tensor_parallel": 1}
+    if base.deployment.tensor_parallel <= best.device.count:
+        rest = best.device.count % base.deployment.tensor_parallel
+        changes["deployment.tensor_parallel"] = 1 if rest else base.deployment.tensor_parallel
+    changes["deployment.pipeline_parallel"] = 1
+    return with_values(base.model_copy(update={"accelerator": best.accelerator}), changes)
