@@ -71,6 +71,7 @@ class Case:
     stack: str  # what one offset belongs to: model, device, engine and layout
     pool: float = 0.0  # tokens that the cache holds, where the record states it
     requests: float = 0.0  # of the whole run, where the record states it
+    spread: float = 0.0  # of the answers' lengths, over their mean
 
 
 @dataclass(frozen=True)
@@ -301,8 +302,14 @@ def _record(tree: dict[str, Any], engine: str, seen: set[tuple[Any, ...]]) -> Fo
     layout = _record_layout(tree, extra, model)
     if tree.get("tp") is None and extra.get("suite"):
         layout = _smallest(model, device, weights)
+    source = str(tree.get("source_url") or "")
+    for pattern, link in _rules()["links_by_source"].items():
+        if re.search(pattern, source):
+            layout = layout.model_copy(update={"link": link})
     cache = str(tree.get("kv_dtype") or "").lower()
-    narrow = cache.startswith("fp8") or (engine == "trtllm" and not cache and WEIGHT_FORMATS[weights].bits < 16)
+    narrow = cache.startswith("fp8") or (
+        engine == "trtllm" and not cache and WEIGHT_FORMATS[weights].bits < 16
+    )
     total = int(_number(tree.get("gpu_count")) or layout.tensor_parallel)
     scenario = Scenario(
         model=model,
@@ -340,6 +347,7 @@ def _record(tree: dict[str, Any], engine: str, seen: set[tuple[Any, ...]]) -> Fo
         stack,
         pool,
         requests,
+        1.0 if extra.get("dataset") else 0.0,  # conversations: about exponential
     )
 
 

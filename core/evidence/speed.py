@@ -1,13 +1,15 @@
 """Predictions of measured servers and batches by the program's own model."""
 
+import contextlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from core.errors import InferometerError
 from core.evidence.served import Case
 from core.latency.factors import Factors
+from core.latency.step import Plan
 from core.latency.textbook import TextbookPlan
 from core.memory.build import build_ledger
 from core.memory.capacity import capacity
@@ -17,12 +19,12 @@ from core.quantities import EXPECTED, FloatArray
 from core.serving.finite_run import finite_run
 from core.serving.lifecycle import Lengths
 from core.serving.static_batch import static_batch
-from core.serving.steady_state import Service, closed_loop, open_loop, prepare
+from core.serving.steady_state import Service, closed_loop, open_loop, prepare, room
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.units import GIB
 
-_RESERVED = 3 * GIB  # beside weights and cache, where an engine's ledger does not say
+_RESERVED = 1.5 * GIB  # beside weights and cache, where an engine's ledger does not say
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ def runs_of(cases: Sequence[Case]) -> tuple[Run, ...]:
             case.load,
             case.pool,
             case.requests,
+            case.spread,
         )
         groups.setdefault(key, []).append(place)
     runs = []
@@ -65,22 +68,25 @@ def runs_of(cases: Sequence[Case]) -> tuple[Run, ...]:
 
 
 def _pool(scenario: Scenario) -> float:
-    """Tokens that the caches of all replicas hold, by the engine's ledger, else by a plain sum."""
-    try:
+    """Tokens that the caches of all replicas hold, by the engine's ledger.
+
+    A run that was measured had room: at least what is left of 95 % of the memory.
+    """
+    tokens = 0.0
+    with contextlib.suppress(InferometerError):
         tokens = float(capacity(scenario, build_ledger(scenario)).kv_tokens)
-        if tokens > 0:
-            return tokens
-    except InferometerError:
-        pass
     device, deployment = scenario.accelerator, scenario.deployment
-    total = device.memory_mib_reported * 2**20 if device.memory_mib_reported else device.memory_gb_nominal * 1e9
+    total = (
+        device.memory_mib_reported * 2**20 if device.memory_mib_reported else device.memory_gb_nominal * 1e9
+    )
     weights = WEIGHT_FORMATS[scenario.precision.weights]
     tp = deployment.tensor_parallel
-    room = 0.9 * total - weight_bytes(scenario.model.architecture, weights, tp) - _RESERVED
+    left = 0.95 * total - weight_bytes(scenario.model.architecture, weights, tp) - _RESERVED
     arch, fmt = scenario.model.architecture, CACHE_FORMATS[scenario.precision.kv_cache]
     one = kv_bytes_per_token_unbounded(arch, fmt, deployment.attention_tensor_parallel)
     copies = deployment.replicas * deployment.attention_data_parallel
-    return copies * max(room, 0.02 * total) / max(one, 1)
+    least = 0.5 if tokens else 1.0
+    return max(tokens, least * copies * max(left, 0.02 * total) / max(one, 1))
 
 
 def predict_all(runs: Iterable[Run], count: int, factors: Factors | None = None) -> FloatArray:
@@ -94,13 +100,17 @@ def predict_all(runs: Iterable[Run], count: int, factors: Factors | None = None)
 
 def _predict(run: Run, factors: Factors | None) -> list[FloatArray]:
     service = prepare(run.scenario, factors)
+    if run.cases[0].spread:
+        service = replace(service, lengths=replace(service.lengths, spread=run.cases[0].spread))
+    if run.cases[0].group in ("batches", "one stream", "one prompt") and isinstance(service.plan, Plan):
+        # No server streams the answers.
+        service = replace(service, plan=replace(service.plan, stream=0.0 * service.plan.stream))
     amounts = np.array([case.amount for case in run.cases])
     load = run.cases[0].load
     if load == "batch":
         return _batches(service, run, amounts)
     if load == "full":
-        most = max(1.0, run.pool / (service.lengths.prompt + 0.52 * service.lengths.output))
-        amounts = np.full(len(amounts), min(most, service.max_num_seqs * service.replicas))
+        amounts = np.full(len(amounts), service.replicas * room(service, run.pool))
     unique, where = np.unique(amounts, return_inverse=True)
     if load == "rate" and run.cases[0].requests:
         curve = finite_run(service, unique, run.cases[0].requests, run.pool)
@@ -125,9 +135,11 @@ def _batches(service: Service, run: Run, amounts: FloatArray) -> list[FloatArray
     assert not isinstance(service.plan, TextbookPlan)
     lengths: Lengths = service.lengths
     # A batch larger than the room runs in waves.
-    room = max(1.0, min(service.max_num_seqs, run.pool / service.replicas / (lengths.prompt + lengths.output)))
+    most = max(
+        1.0, min(service.max_num_seqs, run.pool / service.replicas / (lengths.prompt + lengths.output))
+    )
     here = np.maximum(amounts / service.replicas, 1.0)
-    waves = np.ceil(here / room - 1e-9)
+    waves = np.ceil(here / most - 1e-9)
     times = static_batch(service.plan, lengths, here / waves)
     total, first = times.total * waves, times.first_token
     values = {
@@ -146,5 +158,7 @@ def _batches(service: Service, run: Run, amounts: FloatArray) -> list[FloatArray
 def log_errors(cases: Sequence[Case], predicted: FloatArray) -> FloatArray:
     """log(predicted / measured) of times; the reverse for rates, so that above 0 is always too slow."""
     measured = np.array([case.measured for case in cases])
-    sign = np.array([-1.0 if case.metric in ("output", "total", "decode", "prefill") else 1.0 for case in cases])
+    sign = np.array(
+        [-1.0 if case.metric in ("output", "total", "decode", "prefill") else 1.0 for case in cases]
+    )
     return np.asarray(sign * np.log(predicted[EXPECTED] / measured))

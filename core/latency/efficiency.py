@@ -42,12 +42,16 @@ class Era(Spec):
     since: str = "0"
     starts: float = Field(1.0, ge=1)  # of all kernels
     prompt_step_us: float = Field(0.0, ge=0)  # of every step with a prompt in it
+    sequence_us: float = Field(0.0, ge=0)  # of every running sequence in every step
+    first_token_ms: float = Field(0.0, ge=0)  # of the server before the first token
+    separate_prompts: bool = False
 
 
 class Overheads(Spec):
     """What a step costs beyond its kernels, and the terms of the first token."""
 
     p: Literal[1, 2, 4, 8]
+    slow_starts: float = Field(1.0, ge=1)  # of a release, beside those of the kernels' tables
     latent_layer_us: float = Field(ge=0)
     recurrent_layer_us: float = Field(ge=0)
     expert_layer_us: float = Field(ge=0)  # more, where experts are dealt out whole
@@ -65,12 +69,26 @@ class Overheads(Spec):
     own_prefill: float = Field(ge=1)
     burst: float = Field(gt=0)  # share of the others' prompts that stand before one's own
     arrival: float = Field(ge=0)
+    separate_prompts: bool = False  # prompts are read in steps without decodes
     eras: tuple[Era, ...]
 
-    def eras_of(self, version: str) -> tuple[Era, ...]:
-        """The eras that a release belongs to; a version nobody can read is current."""
+    def at(self, version: str) -> "Overheads":
+        """These of a release, with the eras it belongs to; a version nobody can read is current."""
         wanted = _version(version)
-        return tuple(e for e in self.eras if wanted and _version(e.since) <= wanted < _version(e.before))
+        mine = [e for e in self.eras if wanted and _version(e.since) <= wanted < _version(e.before)]
+        if not mine:
+            return self
+        later = sum(era.first_token_ms for era in mine)
+        return self.model_copy(
+            update={
+                "slow_starts": max(era.starts for era in mine),
+                "ungraphed_step_us": self.ungraphed_step_us + sum(era.prompt_step_us for era in mine),
+                "sequence_us": self.sequence_us + sum(era.sequence_us for era in mine),
+                "alone_ms": {kind: ms + later for kind, ms in self.alone_ms.items()},
+                "together_ms": {kind: ms + later for kind, ms in self.together_ms.items()},
+                "separate_prompts": self.separate_prompts or any(era.separate_prompts for era in mine),
+            }
+        )
 
 
 class Band(Spec):
@@ -190,7 +208,7 @@ def _scale(merged: dict[str, Any], engine: str, factors: Factors) -> None:
             overheads[name] = {k: v * factors.of(name, engine, family, k) for k, v in value.items()}
         elif name in ("latent_layer_us", "recurrent_layer_us"):
             overheads[name] = value * factors.of("starts", engine, family) * factors.of(name, engine, family)
-        elif isinstance(value, int | float):
+        elif isinstance(value, int | float) and not isinstance(value, bool):
             overheads[name] = value * factors.of(name, engine, family)
 
 

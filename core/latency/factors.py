@@ -46,11 +46,7 @@ class Factors:
         """The product of all that apply; 1 when none does."""
         product = 1.0
         for entry in self._by_term.get(term, ()):
-            if (
-                entry.engine in ("", engine)
-                and entry.family in ("", family)
-                and (entry.format in ("", fmt))
-            ):
+            if entry.engine in ("", engine) and entry.family in ("", family) and (entry.format in ("", fmt)):
                 product *= entry.value
         return product
 

@@ -86,14 +86,14 @@ def link_of(device: Accelerator, deployment: Deployment, devices: int, halves_ac
     the network between nodes where it does not, else PCIe.
     """
     fast, asked = device.scale_up, deployment.link
-    if fast.gbps_per_direction is not None and asked != "pcie":
+    in_node = devices <= _DEVICES_OF_A_NODE
+    if fast.gbps_per_direction is not None and asked not in ("pcie", "pcie_host"):
         if devices <= fast.max_devices or asked == "scale_up":
             return Link(_link_kind(fast.kind), fast.gbps_per_direction * 1e9)
+    if not in_node:
         return Link("network", NETWORK)
     rate = device.pcie.gbps_per_direction
-    if devices > _DEVICES_OF_A_NODE:
-        return Link("network", NETWORK)
-    kind = "pcie_staged" if halves_accumulation else "pcie"
+    kind = "pcie_staged" if halves_accumulation or asked == "pcie_host" else "pcie"
     return Link(kind, _FALLBACK_LINK if rate is None else rate * 1e9)
 
 

@@ -33,6 +33,7 @@ class Coefficients:
     """The arrays of ``core.latency.step.Plan`` for one device."""
 
     profile: Profile
+    overheads: Overheads  # of the release
     compute: ComputeFormat
     native: bool
     seconds_per: FloatArray
@@ -60,9 +61,8 @@ def coefficients(
     name, version, eager = engine
     factors = factors or load_factors()
     profile = profile_for(name, device, factors)
-    over = profile.overheads
-    eras = over.eras_of(version)
-    slow = max((era.starts for era in eras), default=1.0)
+    over = profile.overheads.at(version)
+    slow = over.slow_starts
     low, high = profile.band.step[kind]
     slower = np.array([low, 1.0, high])
     scale = np.append(slower, 0.0)
@@ -80,10 +80,10 @@ def coefficients(
         fixed[:, ONE] += scale * operators.sends * _SEND_START
         fixed[:, TOKENS] += operators.sends * operators.send_bytes / link.bytes_per_second
     layers = operators.layers + (over.ungraphed_moe_factor - 1) * operators.moe_layers
-    prompt_step = over.ungraphed_step_us + sum(era.prompt_step_us for era in eras)
     weights = WEIGHT_FORMATS[precision.weights]
     return Coefficients(
         profile=profile,
+        overheads=over,
         compute=compute_format(device, weights),
         native=is_native(device, weights),
         seconds_per=seconds_per,
@@ -92,7 +92,7 @@ def coefficients(
         ring_start=ring_start,
         ring=ring,
         stream=scale[:, None] * (1e-6 * over.stream_us * operators.layout.data_parallel),
-        ungraphed=scale[:, None] * 1e-6 * (layers * over.ungraphed_layer_us + prompt_step),
+        ungraphed=scale[:, None] * 1e-6 * (layers * over.ungraphed_layer_us + over.ungraphed_step_us),
         mixed=np.array([1.0, 1.0, 1.0, 0.0])[:, None] * over.mixed_attention,
         starts=starts,
         exchange_starts=tuple(alphas[EXPECTED].tolist()),

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from core.latency.efficiency import ModelKind, Overheads, Profile
-from core.latency.factors import Factors
+from core.latency.factors import Factors, load_factors
 from core.latency.machine import Identity
 from core.latency.on_device import Coefficients, coefficients
 from core.latency.protocol import BOUND, Part
 from core.latency.roofline import smooth_max, smooth_max_of_halves
 from core.latency.speculative import draft_of, tokens_per_step
 from core.model.operator_rows import operators_of
-from core.model.operators import PREFILLS, TOKENS, Layout, Operators, features
+from core.model.operators import PREFILLS, ROUTING_SKEW, TOKENS, Layout, Operators, features
 from core.quantities import EXPECTED, FloatArray
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import Architecture
@@ -61,16 +61,12 @@ class Plan:
     decode_rows: tuple[int, ...]  # operators that read the cache for decoding
     prefill_row: int | None
     eager: bool
+    overheads: Overheads  # of the release; the terms of the first token among them
 
     @property
     def profile_name(self) -> str:
         """Which efficiency profile the first device uses."""
         return self.profiles[0].name
-
-    @property
-    def overheads(self) -> Overheads:
-        """The terms of the first token."""
-        return self.profiles[0].overheads
 
     @property
     def first_token_band(self) -> tuple[float, float]:
@@ -209,15 +205,16 @@ def _plan(
     factors: Identity[Factors] | None,
 ) -> Plan:
     arch = architecture.it
+    chosen = load_factors() if factors is None else factors.it
     operators = operators_of(
         arch,
         precision.weights,
         precision.kv_cache,
         layout_of(deployment, speculative),
         draft_of(arch, speculative),
+        ROUTING_SKEW * chosen.of("routing_skew", engine[0], ""),
     )
     kind = model_kind(operators)
-    chosen = None if factors is None else factors.it
     parts = [coefficients(operators, kind, d.it, deployment, precision, engine, chosen) for d in devices]
     keys = [row.kind for row in operators.rows]
 
@@ -247,6 +244,7 @@ def _plan(
         decode_rows=tuple(i for i, k in enumerate(keys) if k in ("attention_decode", "latent_decode")),
         prefill_row=keys.index("attention_prefill") if "attention_prefill" in keys else None,
         eager=engine[2],
+        overheads=first.overheads,
     )
 
 

@@ -14,6 +14,7 @@ from core.model.operators import (
     HISTORY,
     NO_WINDOW,
     ONE,
+    ROUTING_SKEW,
     SEQUENCES,
     TOKENS,
     Draft,
@@ -55,10 +56,11 @@ def operators_of(
     cache_format: str,
     layout: Layout = Layout(),
     draft: Draft | None = None,
+    skew: float = ROUTING_SKEW,
 ) -> Operators:
-    """The operators of a model on one of the devices of ``layout``."""
+    """The operators of a model on one of the devices of ``layout``; ``skew`` of its expert routing."""
     cache_bytes = float(CACHE_FORMATS[cache_format].bits) / 8
-    return _Build(arch, WEIGHT_FORMATS[weight_format], cache_bytes, layout, draft).finish()
+    return _Build(arch, WEIGHT_FORMATS[weight_format], cache_bytes, layout, draft, skew).finish()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,9 @@ class _Build:
         cache_bytes: float,
         layout: Layout,
         draft: Draft | None,
+        skew: float,
     ) -> None:
+        self.skew = skew
         self.arch, self.weights, self.cache_bytes, self.layout = arch, weights, cache_bytes, layout
         self.draft = draft
         self.tp = layout.attention_devices
@@ -163,9 +167,11 @@ class _Build:
             kind.count * (isinstance(kind.channel_mixer, DenseMlp) or bool(_dense_beside(kind.channel_mixer)))
             for kind in kinds
         )
+        shared = sum(k.count for k in kinds if _shared(k.channel_mixer))
         launches = {
             "projections": 2.0 * sum(k.count * len(k.token_mixers) for k in kinds),
             "mlp": 2.0 * blocks,
+            "shared_experts": 2.0 * shared,
             "head": 1.0,
         }
         names = {
@@ -219,7 +225,7 @@ class _Build:
             read = {first + index: self._bytes(held, "expert")}
             count = float(layers[list(kinds)[index]])
             self.rows.append(Operator("experts", "moe", "expert", work, read, count))
-        return tuple(distinct_experts(*key) for key in kinds)
+        return tuple(distinct_experts(*key, self.skew) for key in kinds)
 
     def _reads(self, mixer: object) -> Iterator[_Reads]:
         tp, wide = self.tp, self.cache_bytes
@@ -345,6 +351,10 @@ class _Build:
 
 def _dense_beside(mixer: object) -> int:
     return mixer.dense_intermediate if isinstance(mixer, MixtureOfExperts) else 0
+
+
+def _shared(mixer: object) -> int:
+    return mixer.shared_intermediate if isinstance(mixer, MixtureOfExperts) else 0
 
 
 def _matrix(rows: list[dict[int, float]], width: int) -> FloatArray:

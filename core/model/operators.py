@@ -8,7 +8,7 @@ for a hundred thousand.
 """
 
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -106,13 +106,13 @@ class Operators:
 ONE, TOKENS, SEQUENCES, HISTORY, DECODES, PREFILLS, FIRST_WINDOW = range(7)
 
 
-@cache
-def distinct_experts(experts: int, per_token: float) -> FloatArray:
+@lru_cache(maxsize=512)
+def distinct_experts(experts: int, per_token: float, skew: float = ROUTING_SKEW) -> FloatArray:
     """Expected number of different experts that T tokens touch, at the tokens of the grid.
 
-    Sum over experts of 1 - (1 - k p_i)^T with p_i ~ i^-0.7, k p_i below 1.
+    Sum over experts of 1 - (1 - k p_i)^T with p_i ~ i^-skew, k p_i below 1.
     """
-    share = np.arange(1, experts + 1) ** -ROUTING_SKEW
+    share = np.arange(1, experts + 1) ** -skew
     chance = np.minimum(per_token * share / share.sum(), 1 - 1e-9)
     chance *= per_token / chance.sum() if chance.sum() > 0 else 1.0
     log_miss = np.log1p(-np.minimum(chance, 1 - 1e-9))

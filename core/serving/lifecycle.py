@@ -7,7 +7,8 @@ With s pipeline stages a step carries n / s requests, and a prompt occupies each
 with speculative decoding a request gains several tokens a step.
 
 b requests are in the engine and each decodes for a share f of its life, so n decode at a time.  D is
-the time that one prompt adds to the steps it shares, "own" the time of the steps that carry it, r
+the time that one prompt adds to the steps it shares (of engines that read prompts in steps of their
+own: those steps), "own" the time of the steps that carry it, r
 the share of time with a prompt in the step.  The form and the constants (in the efficiency profiles)
 were found on served measurements; s >= 1-f keeps the prompts that wait for each other within the
 rate at which prompts can be read at all.  Users who start together (a closed loop) collide: the base
@@ -35,16 +36,20 @@ class Lengths:
     prefix: float  # shared, already cached
     output: float
     token_budget: float  # of one step
+    spread: float = 0.0  # standard deviation of the answers' lengths over their mean
 
     @property
     def mean_context(self) -> float:
-        """Cached tokens of a request halfway through its answer."""
-        return self.prefix + self.prompt + 0.5 * self.output
+        """Cached tokens of a running request: halfway through its answer, and long answers run longer."""
+        return self.prefix + self.prompt + 0.5 * self.output * (1.0 + self.spread**2)
+
+    def room(self, running: FloatArray | float) -> FloatArray:
+        """Prompt tokens that a step has room for beside ``running`` decoding requests."""
+        return np.maximum(self.token_budget - running, _LEAST_CHUNK)
 
     def chunk(self, running: FloatArray | float) -> FloatArray:
-        """Prompt tokens in a step beside ``running`` decoding requests."""
-        room = np.maximum(self.token_budget - running, _LEAST_CHUNK)
-        return np.minimum(room, self.prompt)
+        """Tokens of one prompt in a step beside ``running`` decoding requests."""
+        return np.minimum(self.room(running), self.prompt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,7 @@ def live(
     n = len(inside)
     over, stages = plan.overheads, float(plan.stages)
     steps = max(lengths.output - 1.0, 0.0) / plan.tokens_per_step
+    shared = 0.0 if over.separate_prompts else 1.0  # whether decodes go on beside a prompt
     others = inside - 1.0
     least_burst = over.burst if together else 0.0
     base = 1e-3 * over.alone_ms[plan.kind] * np.ones(n)
@@ -86,18 +92,27 @@ def live(
     prefill, history = np.zeros(2 * n), np.zeros(2 * n)
     both = decoding.reshape(2, n)
 
-    def fill(running: FloatArray) -> FloatArray:
-        both[:] = running / stages
-        prefill[n:] = chunk = lengths.chunk(running / stages)
+    def fill(share: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Steps that carry one prompt, and whole prompts that share a step: those that wait come together."""
+        running = inside * share / stages
+        both[:] = running
+        if over.separate_prompts:
+            decoding[n:] = 0.0
+        room = lengths.room(running)
+        waiting = 1.0 + others * np.maximum(least_burst, 1.0 - share)
+        together_read = np.minimum(waiting, np.maximum(room / lengths.prompt, 1.0))
+        prefill[n:] = chunk = np.minimum(room, together_read * lengths.prompt)
+        # Prompts side by side see themselves only: the pairs of one mean prompt a token.
         history[n:] = lengths.prefix + 0.5 * (lengths.prompt - chunk)
-        return lengths.prompt / chunk  # steps that carry one prompt
+        return np.maximum(lengths.prompt / room, 1.0), together_read
 
     def decoding_share(share: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The share that follows from ``share``, and the waiting for prompts come just before, in prompts."""
-        carriers = fill(inside * share)
+        carriers, prompts = fill(share)
         seconds = plan.seconds(EXPECTED, decoding, context, prefill, history)
         step, one = seconds[:n], seconds[n:] / stages
-        mixed, added = (carriers + stages - 1.0) * one, carriers * (one - step / stages)
+        added = carriers * (one - shared * step / stages) / prompts
+        mixed = added + (stages - 1.0) * one + shared * carriers * step / stages
         before = np.maximum(least_burst, 1.0 - share)
         decode = steps * step + others * share * added
         ahead = others * (before * added + np.minimum(before * (wait / over.burst), wait))
@@ -117,11 +132,11 @@ def live(
         last, last_off = share, off
         share = np.clip(share - off / slope, 0.0, 1.0)
 
-    carriers = fill(inside * share)
+    carriers, prompts = fill(share)
     every = plan.seconds(slice(0, BOUND + 1), decoding, context, prefill, history)
-    step, mixed = every[:BOUND, :n], every[:BOUND, n:]
-    added = carriers * np.maximum(mixed - step, 0.0) / stages
-    own = (carriers + stages - 1.0) / stages * mixed
+    step, mixed, bound = every[:BOUND, :n], every[:BOUND, n:], every[BOUND]
+    added = carriers * np.maximum(mixed - shared * step, 0.0) / (stages * prompts)
+    own = added + ((stages - 1.0) * mixed + shared * carriers * step) / stages
     decode = steps * step + others * share * added
     first, last = step[EXPECTED], added[EXPECTED]
     low, high = plan.first_token_band
@@ -133,7 +148,7 @@ def live(
     return Life(
         share=share,
         base=band * start,
-        own=np.maximum(band * reads, carriers * (every[BOUND, n:] - every[BOUND, :n]) / stages),
+        own=np.maximum(band * reads, carriers * (bound[n:] - shared * bound[:n]) / (stages * prompts)),
         others=band * ahead,
         per_token=decode / (lengths.output - 1.0) if steps else step / plan.tokens_per_step,
         total=spread * (decode[EXPECTED] + start + reads + ahead),

@@ -22,3 +22,12 @@ def batch_limits(engine: Engine, device: Accelerator) -> tuple[float, float]:
         seqs = float(engine.max_batch_size or engine.max_num_seqs or _TRTLLM_BATCH)
         return seqs, float(engine.max_num_batched_tokens or _CHUNK)
     return float(max_num_seqs(engine, device)), float(max_num_batched_tokens(engine, device))
+
+
+def occupancy(engine: Engine) -> float:
+    """Share of its answer for which a running request holds room in the cache.
+
+    TensorRT-LLM takes a request only when all of its answer has room (its scheduler's default,
+    GUARANTEED_NO_EVICT); the others take it at once and evict when they must, half on average.
+    """
+    return 1.0 if engine.name == "trtllm" else 0.52

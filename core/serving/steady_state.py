@@ -17,12 +17,11 @@ from core.latency.textbook import TextbookPlan, textbook_plan
 from core.quantities import EXPECTED, FloatArray
 from core.serving.breakdown import engine_phase, textbook_phase
 from core.serving.lifecycle import Lengths, Life, live
-from core.serving.limits import batch_limits
+from core.serving.limits import batch_limits, occupancy
 from core.serving.load import LoadCurve, Phase
 from core.serving.textbook_load import textbook_closed, textbook_open
 from core.spec.scenario import Scenario
 
-_OCCUPANCY = 0.52  # mean share of its answer that a running request holds in the cache
 _OPEN_POINTS = 48
 
 
@@ -34,6 +33,7 @@ class Service:
     replicas: int  # groups of requests that never share a step: copies of the model, or of its attention
     lengths: Lengths
     max_num_seqs: float  # of one replica
+    occupancy: float = 0.52  # share of its answer for which a running request holds room
 
     @property
     def profile_name(self) -> str:
@@ -53,7 +53,7 @@ def prepare(scenario: Scenario, factors: Factors | None = None) -> Service:
     replicas = deployment.replicas
     if engine.name in SERVER_ENGINES:
         replicas *= layout_of(deployment).data_parallel
-    return Service(_plan(scenario, factors), replicas, lengths, seqs)
+    return Service(_plan(scenario, factors), replicas, lengths, seqs, occupancy(engine))
 
 
 def _plan(scenario: Scenario, factors: Factors | None) -> StepPlan | TextbookPlan:
@@ -72,7 +72,7 @@ def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCu
     ``kv_tokens`` is what the cache pools of all replicas hold together.
     """
     users = np.asarray(users, dtype=np.float64).reshape(-1)
-    limit, lengths = _limit(service, kv_tokens), service.lengths
+    limit, lengths = room(service, kv_tokens), service.lengths
     if isinstance(service.plan, TextbookPlan):
         prompt = lengths.prefix + lengths.prompt
         return textbook_closed(service.plan, users, service.replicas, limit, prompt, lengths.output)
@@ -83,7 +83,7 @@ def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCu
     life = live(service.plan, lengths, inside, together=True)
     queue = (here / inside - 1.0) * life.total
     rate = busy * inside / life.total
-    return _curve(service, users, busy * inside * life.share, life, queue, rate, np.ones_like(users))
+    return curve_of(service, users, busy * inside * life.share, life, queue, rate, np.ones_like(users))
 
 
 def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> LoadCurve:
@@ -93,7 +93,7 @@ def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> L
     the first token are inf, and the other values are those of the full engine.
     """
     rate = np.asarray(request_rate, dtype=np.float64).reshape(-1)
-    limit, lengths = _limit(service, kv_tokens), service.lengths
+    limit, lengths = room(service, kv_tokens), service.lengths
     if isinstance(service.plan, TextbookPlan):
         prompt = lengths.prefix + lengths.prompt
         return textbook_open(service.plan, rate, service.replicas, limit, prompt, lengths.output)
@@ -118,7 +118,7 @@ def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> L
     stable = ~over[EXPECTED]
     users = np.where(stable, rate * (life.total + queue)[EXPECTED], np.inf)
     served = service.replicas * np.where(over, ceiling, here)
-    return _curve(
+    return curve_of(
         service, users, service.replicas * seen * life.share, life, queue, served, stable.astype(np.float64)
     )
 
@@ -140,11 +140,11 @@ def phases(service: Service, running: float) -> tuple[Phase, Phase]:
     )
 
 
-def _limit(service: Service, kv_tokens: float) -> float:
+def room(service: Service, kv_tokens: float) -> float:
     """Requests that one replica holds at a time."""
     lengths = service.lengths
     pool = max(0.0, kv_tokens / service.replicas - lengths.prefix)
-    held = lengths.prompt + _OCCUPANCY * lengths.output
+    held = lengths.prompt + service.occupancy * lengths.output * (1.0 + lengths.spread**2)
     return max(1.0, min(service.max_num_seqs, pool / held))
 
 
@@ -167,7 +167,7 @@ def _own_quantile(life: Life, n: int) -> Life:
     )
 
 
-def _curve(
+def curve_of(
     service: Service,
     users: FloatArray,
     running: FloatArray,
@@ -176,6 +176,7 @@ def _curve(
     requests: FloatArray,
     stable: FloatArray,
 ) -> LoadCurve:
+    """The load curve of lives with a queue before them."""
     shape = life.total.shape
     return LoadCurve(
         users=users,

@@ -1,0 +1,177 @@
+"""Fit the factors of ``core.latency.factors`` to measured servers: a shrunken, robust least squares.
+
+    minimise  sum_i w_i rho((log predicted_i - log measured_i) / s_g)  +  sum_j ((theta_j - start_j) / spread_j)^2
+
+theta_j is the logarithm of a factor, rho the soft L1 loss 2 (sqrt(1 + r^2) - 1), s_g the scale of a
+group.  Rows of one stack (model, device, engine and layout) share their errors, so together they
+weigh as much as a dozen at most.  Leaving a model or a device out re-fits with the same slopes and
+looks at what was left out; so does one measured point of a stack used as a scale.
+
+    python -m core.evidence.fit SERVER_POINTS.csv SPEED.jsonl [--write]
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.evidence.served import Case
+from core.evidence.speed import Run, log_errors, predict_all, runs_of
+from core.latency.factors import Factors
+from core.quantities import FloatArray
+
+SCALES = {
+    "server TPOT": 0.07,
+    "server TTFT": 0.25,
+    "batches": 0.12,
+    "one stream": 0.07,
+    "one prompt": 0.2,
+}
+ROWS_OF_A_STACK = 12
+_STEP = 0.04  # in the logarithm, for slopes
+_ROUNDS, _INNER = 4, 4
+_LEAST_SHARE, _ENOUGH = 0.05, 0.01  # of a step; of the loss, to go on
+_MOST = 3.0  # log errors beyond are as bad
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is fitted: cases in runs, weights, factors with starts and spreads."""
+
+    cases: tuple[Case, ...]
+    runs: tuple[Run, ...]
+    weights: FloatArray  # (n,)
+    factors: Factors
+    starts: FloatArray  # (m,) log
+    spreads: FloatArray  # (m,)
+
+    def errors(self, theta: FloatArray) -> FloatArray:
+        """log(predicted / measured) of all cases."""
+        predicted = predict_all(self.runs, len(self.cases), with_values(self.factors, theta))
+        errors = log_errors(self.cases, predicted)
+        return np.clip(np.nan_to_num(errors, nan=_MOST, posinf=_MOST, neginf=-_MOST), -_MOST, _MOST)
+
+
+def with_values(factors: Factors, theta: FloatArray) -> Factors:
+    """The factors with other values."""
+    entries = zip(factors.entries, np.exp(theta).tolist(), strict=True)
+    return Factors(tuple(entry.model_copy(update={"value": value}) for entry, value in entries))
+
+
+def thinned(cases: Sequence[Case]) -> list[Case]:
+    """At most a dozen rows of each stack and group, evenly from its list, of the groups that are fitted."""
+    stacks: dict[tuple[str, str], list[Case]] = {}
+    for case in cases:
+        if case.group in SCALES:
+            stacks.setdefault((case.stack, case.group), []).append(case)
+    kept = []
+    for found in stacks.values():
+        ordered = sorted(found, key=lambda c: (c.amount, c.scenario.workload.prompt_tokens, c.id))
+        places = np.linspace(0, len(ordered) - 1, min(len(ordered), ROWS_OF_A_STACK)).round()
+        kept += [ordered[int(place)] for place in places]
+    return kept
+
+
+def problem_of(cases: Sequence[Case], factors: Factors) -> Problem:
+    """The fit of ``factors`` to ``cases``, which are few of each stack (``thinned``)."""
+    scales = np.array([SCALES[c.group] for c in cases])
+    return Problem(
+        tuple(cases),
+        runs_of(cases),
+        1.0 / scales**2,
+        factors,
+        np.log([f.start for f in factors.entries]),
+        np.array([f.spread for f in factors.entries]),
+    )
+
+
+def slopes(problem: Problem, theta: FloatArray, errors: FloatArray) -> FloatArray:
+    """Change of each error with each factor (n, m)."""
+    out = np.empty((len(errors), len(theta)))
+    for column in range(len(theta)):
+        moved = theta.copy()
+        moved[column] += _STEP
+        out[:, column] = (problem.errors(moved) - errors) / _STEP
+    return out
+
+
+def solve(
+    problem: Problem, theta: FloatArray, errors: FloatArray, slope: FloatArray, keep: FloatArray
+) -> FloatArray:
+    """One step towards the optimum over the rows with ``keep`` 1."""
+    scales = np.array([SCALES[c.group] for c in problem.cases])
+    robust = 1.0 / np.sqrt(1.0 + (errors / scales) ** 2)  # derivative of the soft L1 loss
+    weight = problem.weights * robust * keep
+    prior = 1.0 / problem.spreads**2
+    left = slope.T @ (weight[:, None] * slope) + np.diag(prior)
+    right = -slope.T @ (weight * errors) - prior * (theta - problem.starts)
+    return np.asarray(np.linalg.solve(left, right))
+
+
+def loss(problem: Problem, theta: FloatArray, errors: FloatArray) -> float:
+    """What is minimised."""
+    scales = np.array([SCALES[c.group] for c in problem.cases])
+    robust = 2.0 * scales**2 * (np.sqrt(1.0 + (errors / scales) ** 2) - 1.0)
+    return float(problem.weights @ robust + (((theta - problem.starts) / problem.spreads) ** 2).sum())
+
+
+def fit(problem: Problem, say: Callable[[str], object] = lambda _: None) -> tuple[FloatArray, FloatArray]:
+    """The best factors (m,) as logarithms, and the slopes there."""
+    theta = problem.starts.copy()
+    errors, keep = problem.errors(theta), np.ones(len(problem.cases))
+    best = loss(problem, theta, errors)
+    for round_ in range(_ROUNDS):
+        slope = slopes(problem, theta, errors)
+        before = best
+        for _ in range(_INNER):
+            step, share = np.clip(solve(problem, theta, errors, slope, keep), -0.5, 0.5), 1.0
+            while share > _LEAST_SHARE:
+                moved = problem.errors(theta + share * step)
+                found = loss(problem, theta + share * step, moved)
+                if found < best:
+                    theta, errors, best = theta + share * step, moved, found
+                    break
+                share *= 0.4
+            if share <= _LEAST_SHARE:
+                break
+        say(f"round {round_ + 1}: loss {before:.1f} to {best:.1f}")
+        if before - best < _ENOUGH * before:
+            break
+    return theta, slope
+
+
+def left_out(
+    problem: Problem,
+    theta: FloatArray,
+    slope: FloatArray,
+    every: Problem,
+    key: Callable[[Case], str],
+) -> FloatArray:
+    """Errors of each case of ``every`` with all of its key left out of the fit."""
+    fitted = np.array([key(case) for case in problem.cases])
+    keys = np.array([key(case) for case in every.cases])
+    out = np.zeros(len(keys))
+    start = problem.errors(theta)
+    for name in np.unique(keys):
+        keep = (fitted != name).astype(np.float64)
+        other, errors = theta, start
+        if not keep.all():
+            for _ in range(2):
+                other = other + np.clip(solve(problem, other, errors, slope, keep), -0.4, 0.4)
+                errors = problem.errors(other)
+        mine = np.flatnonzero(keys == name)
+        out[mine] = problem_of([every.cases[i] for i in mine], every.factors).errors(other)
+    return out
+
+
+def calibrated(cases: Sequence[Case], errors: FloatArray) -> FloatArray:
+    """Errors after one point of each stack and group was taken as a scale, that point not counted (nan)."""
+    out = errors.copy()
+    seen: dict[tuple[str, str], list[int]] = {}
+    for place, case in enumerate(cases):
+        seen.setdefault((case.stack, case.group), []).append(place)
+    for places in seen.values():
+        middle = places[len(places) // 2]
+        out[places] = errors[places] - errors[middle]
+        out[middle] = np.nan
+    return out
