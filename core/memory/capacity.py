@@ -175,21 +175,31 @@ def _shorter_prompt(scenario: Scenario) -> tuple[Change, ...]:
 
 
 def _cache_8_bit(scenario: Scenario) -> tuple[Change, ...]:
-    if CACHE_FORMATS[scenario.precision.kv_cache].bits <= CACHE_FORMATS["q8_0"].bits:
-        return ()
-    allowed = CACHE_FORMATS_OF.get(scenario.engine.name, ("int8",))
-    narrow = next((f for f in ("fp8", "int8", "q8_0") if f in allowed), None)
+    narrow = cache_8_bit(scenario)
     return _first_that_fits(scenario, iter([(Change("precision.kv_cache", narrow),)])) if narrow else ()
 
 
-def _narrower_weights(scenario: Scenario) -> tuple[Change, ...]:
+def narrower_weights(scenario: Scenario) -> tuple[str, ...]:
+    """Weight formats with fewer bits than the scenario's that its engine and device take, wide to narrow."""
     bits = WEIGHT_FORMATS[scenario.precision.weights].bits
     formats = _NARROWER.get(scenario.engine.name)
     if formats is None:
         peak = scenario.accelerator.peak_tflops
         formats = ("fp8" if peak.fp8 else "w8a8" if peak.int8 else "w8a16", "awq_g128")
-    narrower = (f for f in formats if WEIGHT_FORMATS[f].bits < bits)
-    return _first_that_fits(scenario, ((Change("precision.weights", f),) for f in narrower))
+    return tuple(f for f in formats if WEIGHT_FORMATS[f].bits < bits)
+
+
+def cache_8_bit(scenario: Scenario) -> str | None:
+    """The 8-bit cache format of the engine; None where it has none or the cache is no wider."""
+    if CACHE_FORMATS[scenario.precision.kv_cache].bits <= CACHE_FORMATS["q8_0"].bits:
+        return None
+    allowed = CACHE_FORMATS_OF.get(scenario.engine.name, ("int8",))
+    return next((f for f in ("fp8", "int8", "q8_0") if f in allowed), None)
+
+
+def _narrower_weights(scenario: Scenario) -> tuple[Change, ...]:
+    formats = narrower_weights(scenario)
+    return _first_that_fits(scenario, ((Change("precision.weights", f),) for f in formats))
 
 
 # From wide to narrow; servers take what the device computes with.
