@@ -1,23 +1,38 @@
 """The coordinator between the document and everything that shows results.
 
-Points first: sentence, cards and ledger are painted before the curves are worked out.  Every result
-carries the revision it belongs to, and a result that came too late is dropped.
+Points first: sentence, cards and ledger are painted before what the visible plots need is worked out.
+Only that is worked out.  Every result carries the revision it belongs to, and a result that came too
+late is dropped.
 """
 
 import time
+from dataclasses import dataclass
+from typing import Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from core.errors import InferometerError
 from core.estimator import estimate
 from core.planning.curves import WorkloadCurves
+from core.planning.request_life import RequestLife, request_life
+from core.planning.started import Started, started
 from core.planning.sweep import workload_curves
 from core.results import Estimate
 from core.spec.scenario import Scenario
 from gui.document import Document
 
-# While edits follow one another without a pause the curves still come this often.
-_MAX_CURVE_WAIT_S = 0.1
+# What a tab of plots needs: curves over users; the operators of a step; the course of a request.
+View = Literal["", "curves", "operators", "life"]
+# While edits follow one another without a pause the plots still follow this often.
+_MAX_VIEW_WAIT_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The course of a request; ``life`` None when none is ever answered, ``started`` when none starts."""
+
+    started: Started | None
+    life: RequestLife | None
 
 
 class Estimation(QObject):
@@ -25,20 +40,23 @@ class Estimation(QObject):
 
     point_ready = Signal(object, int)  # Estimate, revision
     curves_ready = Signal(object, object, int)  # WorkloadCurves, Estimate, revision
+    operators_ready = Signal(object, int)  # Started | None, revision
+    life_ready = Signal(object, int)  # Course, revision
     failed = Signal(object, int)  # tuple of Problem, revision; the last good picture stays
 
     def __init__(self, document: Document, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._document = document
-        self._curves_wanted = False
-        self._curves_due_since: float | None = None
+        self._view: View = ""
+        self._view_due_since: float | None = None
         self.estimate: Estimate | None = None
         self.curves: WorkloadCurves | None = None
         self.revision = -1
+        self.shown_revision = -1  # of what the visible plots show
         self._point = QTimer(self, singleShot=True, interval=0)
         self._point.timeout.connect(self._work_out_point)
-        self._curves = QTimer(self, singleShot=True, interval=0)
-        self._curves.timeout.connect(self._work_out_curves)
+        self._later = QTimer(self, singleShot=True, interval=0)
+        self._later.timeout.connect(self._work_out_view)
         document.changed.connect(self._on_changed)
 
     def start(self) -> None:
@@ -46,11 +64,11 @@ class Estimation(QObject):
         self._point.stop()
         self._work_out_point()
 
-    def want_curves(self, wanted: bool = True) -> None:
-        """Whether any plot shows curves; they cost nothing otherwise."""
-        self._curves_wanted = wanted
-        if wanted and self.estimate is not None:
-            self._work_out_curves()
+    def want(self, view: View) -> None:
+        """What the plots in sight need; nothing else is worked out."""
+        self._view = view
+        if view and self.estimate is not None:
+            self._work_out_view()
 
     def _on_changed(self, _scenario: Scenario, _revision: int) -> None:
         self._point.start()
@@ -60,30 +78,40 @@ class Estimation(QObject):
         try:
             result = estimate(self._document.scenario)
         except InferometerError as error:
-            self._curves.stop()
+            self._later.stop()
             self.failed.emit(error.problems, revision)
             return
         self.estimate, self.revision = result, revision
         self.point_ready.emit(result, revision)
-        if not self._curves_wanted:
+        if not self._view:
             return
         now = time.monotonic()
-        if self._curves_due_since is None:
-            self._curves_due_since = now
-        if now - self._curves_due_since > _MAX_CURVE_WAIT_S:
-            self._work_out_curves()
+        if self._view_due_since is None:
+            self._view_due_since = now
+        if now - self._view_due_since > _MAX_VIEW_WAIT_S:
+            self._work_out_view()
         else:
-            self._curves.start()
+            self._later.start()
 
-    def _work_out_curves(self) -> None:
-        self._curves.stop()
+    def _work_out_view(self) -> None:
+        self._later.stop()
         if self.estimate is None or self.revision != self._document.revision:
-            return  # a newer point is on its way and brings its own curves
-        self._curves_due_since = None
+            return  # a newer point is on its way and brings its own plots
+        self._view_due_since = None
         try:
-            curves = workload_curves(self.estimate.scenario, self.estimate)
+            self._emit_view(self.estimate, self.revision)
         except InferometerError as error:
             self.failed.emit(error.problems, self.revision)
             return
-        self.curves = curves
-        self.curves_ready.emit(curves, self.estimate, self.revision)
+        self.shown_revision = self.revision
+
+    def _emit_view(self, point: Estimate, revision: int) -> None:
+        if self._view == "curves":
+            self.curves = workload_curves(point.scenario, point)
+            self.curves_ready.emit(self.curves, point, revision)
+        elif self._view == "operators":
+            self.operators_ready.emit(started(point), revision)
+        elif self._view == "life":
+            running = started(point)
+            life = request_life(running) if running is not None else None
+            self.life_ready.emit(Course(running, life), revision)

@@ -12,6 +12,7 @@ from core.version import VERSION
 from core.words import LANGUAGES, Words
 
 _THEMES = ("light", "dark", "contrast")
+_TABS = ("overview", "roofline", "step", "request")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -93,6 +94,7 @@ def _screenshot(arguments: list[str], words: Words) -> int:
     parser.add_argument(
         "--workspace", choices=("estimate",), default="estimate", help=words("window.cli.workspace")
     )
+    parser.add_argument("--tab", choices=_TABS, default="overview", help=words("window.cli.tab"))
     parser.add_argument("--size", type=_size, default=(1440, 900), help=words("window.cli.size"))
     parser.add_argument("--theme", choices=_THEMES, default="light", help=words("window.cli.theme"))
     parser.add_argument("--lang", choices=LANGUAGES, default="en", help=words("window.cli.lang"))
@@ -100,7 +102,7 @@ def _screenshot(arguments: list[str], words: Words) -> int:
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from gui.screenshot import take
 
-    return take(options.file, options.out, options.size, options.theme, options.lang)
+    return take(options.file, options.out, options.size, options.theme, options.lang, options.tab)
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, QSettings, Signal
 
 from gui.paths import read_small, write_atomically
 
+LatencyAs = Literal["tpot", "itl"]
 ThemeChoice = Literal["system", "light", "dark", "contrast"]
 LAYOUT_VERSION = 1  # geometry kept by another layout is dropped
 
@@ -24,6 +25,7 @@ class Choices(BaseModel):
     theme: ThemeChoice = "system"
     language: str = ""  # empty: the system's
     last_document: str = ""  # path, or "sample:NAME"
+    latency_as: LatencyAs = "tpot"  # what the card "Per token" shows
     users_were_dragged: bool = False  # the hint beside the tabs is shown until then
 
 

@@ -15,7 +15,7 @@ from gui.window import MainWindow
 _TURNS = 200  # of the event loop; a complete window needs fewer than ten
 
 
-def take(file: Path, out: Path, size: tuple[int, int], theme: str, language: str) -> int:
+def take(file: Path, out: Path, size: tuple[int, int], theme: str, language: str, tab: str = "") -> int:
     """Write the picture; 0, or 2 with a sentence on standard error."""
     words = Words(language)
     try:
@@ -24,6 +24,7 @@ def take(file: Path, out: Path, size: tuple[int, int], theme: str, language: str
         return _refuse(words, file, error.problems[0])
     application()
     window = start(application(), None, file, theme, language).window
+    window.workspace.show_tab(tab)
     picture = grab(window, QSize(*size))
     window.close()
     if not out.parent.is_dir() or not picture.save(str(out), "PNG"):
@@ -41,7 +42,7 @@ def grab(window: MainWindow, size: QSize) -> QPixmap:
         QCoreApplication.sendPostedEvents()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         QCoreApplication.processEvents()
-        if window.estimation.curves is not None and window.size() == size:
+        if window.estimation.shown_revision == window.document.revision and window.size() == size:
             break
     QCoreApplication.processEvents()
     return window.grab()

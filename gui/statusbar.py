@@ -1,15 +1,16 @@
 """The line at the bottom: the file and its state, the engine profile, what limits, problems."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenu, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
 
 from core.results import Estimate
-from core.words import Phrase, Words
+from core.words import Phrase, Words, counted
 from gui.theme import font, theme
+from gui.widgets.notes_popover import NotesPopover
 
 HEIGHT = 24
 _PART_GAP = 20
@@ -64,12 +65,18 @@ class StatusBar(QWidget):
         self._file = ""
         self._parts: tuple[str, ...] = ()
         self._problems: tuple[Complaint, ...] = ()
-        self._menu = QMenu(self)
+        self._notes: tuple[str, ...] = ()
+        self.list = NotesPopover(words, self)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addStretch(1)
         self.count = ProblemCount(self)
         self.count.clicked.connect(self._list_problems)
+        self.notes = ProblemCount(self)
+        self.notes.clicked.connect(self._list_problems)
+        self.notes.hide()
+        row.setSpacing(0)
+        row.addWidget(self.notes)
         row.addWidget(self.count)
         self.restyle()
         self.show_problems(())
@@ -102,6 +109,17 @@ class StatusBar(QWidget):
         self.count.updateGeometry()
         self.count.update()
 
+    def show_notes(self, notes: Sequence[str]) -> None:
+        """What is good to know about where the numbers come from."""
+        if tuple(notes) != self._notes:
+            self._notes = tuple(notes)
+            self.notes.setText(self._words.phrase(counted("status.notes", len(notes))))
+            self.notes.setAccessibleName(self.notes.text())
+            self.notes.setToolTip("\n".join(notes))
+            self.notes.setVisible(bool(notes))
+            self.notes.updateGeometry()
+            self.update()
+
     def text(self) -> str:
         """All that it says, for tests and screen readers."""
         return " · ".join((self._file, *self._parts))
@@ -111,14 +129,11 @@ class StatusBar(QWidget):
         self.update()
 
     def _list_problems(self) -> None:
-        self._menu.clear()
-        for problem in self._problems:
-            action = self._menu.addAction(problem.text)
-            if problem.path:
-                action.triggered.connect(lambda _=False, path=problem.path: self.go_to.emit(path))
-        corner = self.count.mapToGlobal(QPoint(self.count.width(), 0))
-        size = self._menu.sizeHint()
-        self._menu.popup(corner - QPoint(size.width(), size.height()))
+        def opener(path: str) -> Callable[[], object] | None:
+            return (lambda: self.go_to.emit(path)) if path else None
+
+        self.list.fill([(p.text, opener(p.path), p.serious) for p in self._problems], self._notes)
+        self.list.open_above(self.count.mapToGlobal(QPoint(self.count.width(), 0)))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Nothing to press here but the count."""
@@ -134,7 +149,7 @@ class StatusBar(QWidget):
         painter.setPen(t.ink2)
         metrics = painter.fontMetrics()
         x = _EDGE
-        right = self.count.x()
+        right = self.count.x() if self.notes.isHidden() else self.notes.x()
         for index, part in enumerate((self._file, *self._parts)):
             if index:
                 painter.drawText(QRect(x, 0, _PART_GAP * 2, self.height()), Qt.AlignmentFlag.AlignCenter, "·")

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, QSettings, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QGraphicsView, QLineEdit, QMenu, QVBoxLayout, QWidget
 
 from core.errors import Problem
+from core.explain.engine_notes import engine_notes
 from core.results import Estimate
 from core.spec.base import field_meta
 from core.spec.change import get_value
-from core.units import editable
+from core.units import editable, show_count
 from core.words import Words
 from gui import theme as themes
 from gui.actions import COMMANDS, ActionId, Actions
@@ -20,10 +21,12 @@ from gui.document import Document
 from gui.estimation import Estimation
 from gui.file_commands import FileCommands
 from gui.icons import icon
+from gui.intake import local_paths
 from gui.preferences import Preferences
 from gui.recent import RecentFiles
 from gui.recovery import Recovery
 from gui.recovery_offer import RecoveryOffer
+from gui.sheets.host import Sheets
 from gui.sizes import sizes_for
 from gui.statusbar import Complaint, StatusBar
 from gui.toolbar import Toolbar
@@ -51,6 +54,7 @@ class MainWindow(QWidget):
         dialogs: Dialogs,
         recovery: Recovery | None = None,
         settings: QSettings | None = None,
+        own_catalogue: Path | None = None,
     ) -> None:
         super().__init__()
         self.document = document
@@ -66,6 +70,7 @@ class MainWindow(QWidget):
         self.estimation = Estimation(document, self)
         self.actions_ = Actions(self, words)
         self._build()
+        self.workspace.forms.catalogue.use(own_catalogue)
         self._connect()
         self._restyle()
         self._on_document()
@@ -82,8 +87,19 @@ class MainWindow(QWidget):
         self.workspace = EstimateWorkspace(self.document, self.estimation, self.words)
         self.status = StatusBar(self.words)
         messages = self.workspace.messages
+        forms = self.workspace.forms
+        self.sheets = Sheets(
+            self.workspace, self.workspace.cards, self.document, self.words, forms.catalogue, messages
+        )
         self.files = FileCommands(
-            self, self.document, messages, self.words, self.preferences, self.recent, self.dialogs
+            self,
+            self.document,
+            messages,
+            self.words,
+            self.preferences,
+            self.recent,
+            self.dialogs,
+            self.sheets.open_notes,
         )
         self.rescue = RecoveryOffer(
             self.recovery, self.document, messages, self.words, self.files.after_saving, self
@@ -112,12 +128,12 @@ class MainWindow(QWidget):
         a = self.actions_
         menu = QMenu(self)
         menu.addMenu(self.samples_menu)
-        menu.addAction(a["open"])
+        menu.addActions([a["open"], a["open_folder"]])
         menu.addMenu(self.recent_menu)
         menu.addSeparator()
         menu.addActions([a["save"], a["save_as"]])
         menu.addSeparator()
-        menu.addActions([a["undo"], a["redo"]])
+        menu.addActions([a["undo"], a["redo"], a["paste"]])
         menu.addSeparator()
         menu.addAction(a["fold_forms"])
         appearance = menu.addMenu(self.words("actions.theme"))
@@ -131,6 +147,8 @@ class MainWindow(QWidget):
         runs: dict[ActionId, Callable[..., object]] = {
             "new": self.toolbar.drop_samples,
             "open": self.files.open,
+            "open_folder": self.files.open_folder,
+            "paste": self.files.intake.paste,
             "save": self.files.save,
             "save_as": self.files.save_as,
             "undo": self.document.undo,
@@ -157,7 +175,13 @@ class MainWindow(QWidget):
         self.estimation.point_ready.connect(self._on_point)
         self.estimation.failed.connect(self._on_failed)
         self.workspace.users_dragged.connect(self._on_dragged)
+        cards = self.workspace.cards
+        cards.set_definition(self.preferences.choices.latency_as)
+        cards.definition_chosen.connect(lambda name: self.preferences.change(latency_as=name))
+        cards.definition_chosen.connect(cards.set_definition)
         self.workspace.unfold_asked.connect(self._unfold)
+        self.workspace.forms.details_asked.connect(self.sheets.open_for)
+        self.workspace.forms.computer_asked.connect(self.files.intake.ask_computer)
         self.status.go_to.connect(self.go_to)
         themes.manager.changed.connect(self._restyle)
         app = QApplication.instance()
@@ -189,6 +213,7 @@ class MainWindow(QWidget):
         if self.workspace.plots:
             return
         self.workspace.load_plots()
+        self.sheets.tell_problems()
         QTimer.singleShot(0, self._announce)
 
     def _announce(self) -> None:
@@ -236,8 +261,11 @@ class MainWindow(QWidget):
 
     def go_to(self, path: str) -> None:
         """Open the form section of a field and put the focus there."""
-        self.actions_["fold_forms"].setChecked(False)
-        self.workspace.forms.focus_field(path)
+        if self.workspace.forms.edits(path) or not self.sheets.has_field(path):
+            self.actions_["fold_forms"].setChecked(False)
+            self.workspace.forms.focus_field(path)
+        else:
+            self.sheets.go_to(path)
 
     # -- following the document ------------------------------------------------------------------
 
@@ -262,11 +290,16 @@ class MainWindow(QWidget):
         ):
             action = self.actions_[key]  # type: ignore[index]
             action.setEnabled(able)
-            what = self.words.field(text) if able and text else ""
+            what = self._edit_name(text) if able and text else ""
             action.setText(
                 self.words(f"actions.{key}_what", what=what) if what else self.words(f"actions.{key}")
             )
             action.setToolTip(self.actions_.tooltip(key))  # type: ignore[arg-type]
+
+    def _edit_name(self, text: str) -> str:
+        """An edit is named by the field it changed, or by a text of its own."""
+        name = self.words.field(text)
+        return self.words(text) if name == text else name
 
     def _on_point(self, estimate: Estimate, _revision: int) -> None:
         self.workspace.messages.drop("failed")
@@ -275,7 +308,13 @@ class MainWindow(QWidget):
             found.insert(0, Complaint(self.words.phrase(estimate.verdict.headline)))
         self._found = tuple(found)
         self.status.show_estimate(estimate)
+        self.status.show_notes(self._notes_of(estimate))
         self._count_problems()
+
+    def _notes_of(self, estimate: Estimate) -> list[str]:
+        """Precision and profile, then what the estimate itself remarks."""
+        remarks = [self.words.problem(note) for note in estimate.notes if note.severity == "note"]
+        return [*(self.words.phrase(note) for note in engine_notes(estimate)), *remarks]
 
     def _on_failed(self, problems: tuple[Problem, ...], _revision: int) -> None:
         """The scenario cannot be estimated: the last good picture stays, and says so."""
@@ -303,13 +342,15 @@ class MainWindow(QWidget):
         """Section and field, as they are found in the forms."""
         forms, field = self.workspace.forms, self.words.field(path)
         row = forms.row_of(path)
-        titles = [s.head.title for s in forms.sections.values() if row in s.rows]
+        titles = [s.head.title for s in forms.sections.values() if row and s.isAncestorOf(row)]
         return " › ".join((*titles, field))
 
     def _shown(self, path: str) -> str:
         """The value that a field has in the scenario, as an editor would show it."""
-        value = get_value(self.document.scenario, path)
+        value = self.sheets.value_of(path)
         record, _, name = path.rpartition(".")
+        if record == "numbers":
+            return show_count(value) if isinstance(value, int) else ""
         meta = field_meta(type(get_value(self.document.scenario, record)), name)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         unit = "" if meta.unit == "1" else meta.unit
@@ -335,16 +376,22 @@ class MainWindow(QWidget):
     # -- dropping -----------------------------------------------------------------------------------
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """A single local file may be dropped."""
-        if _dropped_file(event) is not None:
+        """Files, folders and texts may be dropped."""
+        for view in self.findChildren(QGraphicsView):
+            view.setAcceptDrops(False)  # plots would take the drop and do nothing with it
+        data = event.mimeData()
+        if local_paths(data) or (data.hasText() and not data.hasUrls()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open the dropped file, once the program that let it go is free again."""
-        path = _dropped_file(event)
-        if path is not None:
-            event.acceptProposedAction()
-            QTimer.singleShot(0, lambda: self.files.open_path(path))
+        """Take over what was dropped, once the program that let it go is free again."""
+        data, intake = event.mimeData(), self.files.intake
+        paths, text = local_paths(data), data.text()
+        event.acceptProposedAction()
+        if paths:
+            QTimer.singleShot(0, lambda: intake.take_paths(paths))
+        elif text.strip():
+            QTimer.singleShot(0, lambda: intake.take_text(text))
 
     # -- closing ---------------------------------------------------------------------------------
 
@@ -380,10 +427,3 @@ class MainWindow(QWidget):
         if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
             self.document.end_merge()
         super().changeEvent(event)
-
-
-def _dropped_file(event: QDropEvent) -> Path | None:
-    urls = event.mimeData().urls()
-    if len(urls) != 1 or not urls[0].isLocalFile():
-        return None
-    return Path(urls[0].toLocalFile())

@@ -6,8 +6,8 @@ from core.quantities import EXPECTED
 from core.serving.steady_state import open_loop, prepare
 from core.spec.scenario import Scenario
 
-_POINTS = 96
-_CLOSEST = 1e-4  # share of the ceiling that is left at the steepest point
+# Shares of the ceiling: dense where few users are in the system, and where the queue begins to grow.
+_SHARES = np.concatenate([np.geomspace(1e-3, 0.4, 24), 1.0 - np.geomspace(0.55, 1e-4, 36)])
 
 
 def rate_for_users(scenario: Scenario, users: float, kv_tokens: float) -> float:
@@ -19,8 +19,7 @@ def rate_for_users(scenario: Scenario, users: float, kv_tokens: float) -> float:
     """
     service = prepare(scenario)
     ceiling = float(open_loop(service, np.array([1e9]), kv_tokens).requests_per_second[EXPECTED, 0])
-    left = np.geomspace(1.0, _CLOSEST, _POINTS)[1:]
-    rates = ceiling * (1.0 - left)
+    rates = ceiling * _SHARES
     found = open_loop(service, rates, kv_tokens)
     inside = np.isfinite(found.users)
     rising = np.maximum.accumulate(found.users[inside])

@@ -28,7 +28,8 @@ _PARTS: tuple[tuple[SpanKey, str], ...] = (
     ("other_prompts", "other_prefills"),
     ("own_prompt", "prefill"),
 )
-_GROWTH_POINTS = 160
+_GROWTH_POINTS = 128
+_PAGE = 16  # tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +179,14 @@ def _growth(
         times += [end, end]
         tokens += [tokens[-1], held]
     held = lengths.prefix + lengths.prompt
-    answer = np.linspace(0.0, 1.0, _GROWTH_POINTS)
     last = max(lengths.output - 1.0, 0.0)
+    # Whole pages, so that the line does not show stairs that are those of its points.
+    step = _PAGE * math.ceil(max(last, 1.0) / _PAGE / _GROWTH_POINTS)
+    between = np.arange(math.floor(held / step) + 1, math.ceil((held + last) / step)) * float(step)
+    answer = np.concatenate([[held], between[(between > held) & (between < held + last)], [held + last]])
     return (
-        np.concatenate([times, first + answer * decoding]),
-        np.concatenate([tokens, held + answer * last]),
+        np.concatenate([times, first + (answer - held) / max(last, 1.0) * decoding]),
+        np.concatenate([tokens, answer]),
     )
 
 

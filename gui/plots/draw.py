@@ -245,3 +245,32 @@ class Draw:
         self.painter.setBrush(Qt.BrushStyle.NoBrush)
         radius = _RING / 2 + 1 + 2 + 1
         self.painter.drawEllipse(QPointF(x, y), radius, radius)
+
+    def halo(self, x: float, y: float, colour: QColor, radius: float) -> None:
+        """A thin circle around what is being read."""
+        if not (math.isfinite(x) and math.isfinite(y)):
+            return
+        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self.painter.setPen(QPen(colour, 1.5))
+        self.painter.setBrush(Qt.BrushStyle.NoBrush)
+        self.painter.drawEllipse(QPointF(x, y), radius, radius)
+
+    def slanted(
+        self,
+        x: float,
+        y: float,
+        off: float,
+        angle: float,
+        text: str,
+        colour: QColor,
+        *,
+        role: Role = "caption",
+    ) -> None:
+        """A text along a line that rises by ``angle`` degrees, its middle ``off`` pixels below (x, y)."""
+        if not math.isfinite(x + y + angle):
+            return
+        self.painter.save()
+        self.painter.translate(x, y)
+        self.painter.rotate(-angle)
+        self.text(0.0, off, text, colour, role=role, align="centre", keep=False)
+        self.painter.restore()

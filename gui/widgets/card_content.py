@@ -1,8 +1,9 @@
 """What each of the five cards says about an estimate; no painting here."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from core.planning.request_life import TokenGaps, token_gaps
 from core.quantities import Range
 from core.results import Estimate
 from core.units import GIB, Shown, show_bytes, show_count, show_time, show_tokens, three_digits
@@ -37,24 +38,24 @@ class Card:
     mark: float = 0.0
     target_mark: float | None = None
     spoken: str = ""
+    hint: str = ""  # the definition, where there is more than one
 
 
-def cards_of(estimate: Estimate, words: Words) -> tuple[Card, ...]:
-    """The five cards in order."""
+def cards_of(estimate: Estimate, words: Words, latency_as: str = "tpot") -> tuple[Card, ...]:
+    """The five cards in order.  ``latency_as``: "tpot" or "itl"."""
     scenario, speed = estimate.scenario, estimate.speed
     targets = scenario.targets
     if speed is None:
         timed = [_not_started(key, words) for key in CARD_KEYS[:3]]
     else:
         per_token = targets.time_per_output_token_ms
+        limit = None if per_token is None else per_token / 1e3
+        token = _timed(CARD_KEYS[1], speed.time_per_output_token, limit, words)
+        if latency_as == "itl":
+            token = _gaps(token, token_gaps(scenario, speed), limit, words)
         timed = [
             _timed(CARD_KEYS[0], speed.time_to_first_token, targets.time_to_first_token_s, words),
-            _timed(
-                CARD_KEYS[1],
-                speed.time_per_output_token,
-                None if per_token is None else per_token / 1e3,
-                words,
-            ),
+            token,
             _throughput(speed.output_throughput, words),
         ]
     return (*timed, _memory(estimate, words), _users(estimate, words))
@@ -112,6 +113,37 @@ def _timed(key: str, value: Range, target: float | None, words: Words) -> Card:
         high=min(1.0, value.high / longest),
         mark=min(1.0, value.expected / longest),
         target_mark=None if target is None else target / longest,
+    )
+    return _finish(card, words)
+
+
+def _gaps(mean: Card, gaps: TokenGaps, target: float | None, words: Words) -> Card:
+    """The time from token to token: what is usual, and the longest.
+
+    The target is one of the mean over an answer, so it is judged as on the other card.
+    """
+    shown = show_time(gaps.usual)
+    longest = _HEADROOM * max(gaps.long, target or 0.0, 1e-12)
+    note = words("cards.longest", value=show_time(gaps.long)) if gaps.long_share > 0 else ""
+    limit = mean.target if target is None else words("cards.mean_target", target=mean.target)
+    values = {
+        "usual": show_time(gaps.usual),
+        "long": show_time(gaps.long),
+        "share": f"{100 * gaps.long_share:.2g}",
+        "tokens": show_tokens(gaps.chunk_tokens),
+    }
+    card = replace(
+        mean,
+        value=shown.number,
+        unit=shown.unit,
+        state="",
+        note=note,
+        target=limit,
+        low=gaps.usual / longest,
+        high=gaps.long / longest,
+        mark=gaps.usual / longest,
+        target_mark=None if target is None else target / longest,
+        hint=words("cards.gaps_hint", **values) if gaps.long_share > 0 else "",
     )
     return _finish(card, words)
 

@@ -21,6 +21,7 @@ from gui import icons
 from gui.theme import manager, theme
 from gui.widgets import paint
 from gui.widgets.card_content import CARD_KEYS, Card, cards_of
+from gui.widgets.definition_switch import DefinitionSwitch
 
 MARGIN = 24
 GAP = 16  # between a card and the hairline beside it
@@ -54,6 +55,7 @@ class CardView(QWidget):
         self.rows = _LARGE
         self.selected = False
         self.stale_text = ""
+        self.corner: QWidget | None = None  # stands beside the name, in place of the abbreviation
         self._ring = False
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
@@ -64,7 +66,23 @@ class CardView(QWidget):
         if card != self.card:
             self.card = card
             self.setAccessibleName(card.spoken)
+            self.place_corner()
             self.update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The corner stands beside the name."""
+        self.place_corner()
+
+    def place_corner(self) -> None:
+        """Beside the name; at the right edge where there is less room."""
+        if self.corner is None:
+            return
+        t = theme()
+        used = paint.width(t.font("body_medium"), self.card.name)
+        size = self.corner.sizeHint()
+        left = min(GAP + round(used) + 8, self.width() - GAP - size.width() + 4)
+        top = round(self.rows.name * t.scale - size.height() / 2)
+        self.corner.setGeometry(QRect(left, top, size.width(), size.height()))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Select."""
@@ -108,7 +126,8 @@ class CardView(QWidget):
         label = t.ink3 if stale else t.ink2
         used = paint.text(painter, name, card.name, t.font("body_medium"), label)
         short = t.font("caption")
-        if card.short and used + 8 + paint.width(short, card.short) <= inner.width():
+        replaced = self.corner is not None and not self.corner.isHidden()
+        if card.short and not replaced and used + 8 + paint.width(short, card.short) <= inner.width():
             base = paint.baseline_of(t.font("body"), name.top(), name.height())
             paint.on_baseline(painter, name.left() + used + 8, base, card.short, short, t.ink3)
         value = band(rows.value, 28)
@@ -172,12 +191,14 @@ class CardStrip(QWidget):
     """The five cards, parted by hairlines.  ``selected`` carries the key of the quantity."""
 
     selected = Signal(str)
+    definition_chosen = Signal(str)  # "tpot" or "itl"
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._words = words
         self._estimate: Estimate | None = None
         self._small = False
+        self._latency_as = "tpot"
         self.setObjectName("cards")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
@@ -186,6 +207,9 @@ class CardStrip(QWidget):
             card.chosen.connect(self._choose)
             card.step.connect(lambda by, at=index: self._focus(at + by))
         self.cards[0].selected = True
+        self.definition = DefinitionSwitch(words, self.cards[1])
+        self.definition.chosen.connect(self.definition_chosen)
+        self.cards[1].corner = self.definition
         manager.changed.connect(self._restyle)
 
     @property
@@ -196,12 +220,25 @@ class CardStrip(QWidget):
     def show_estimate(self, estimate: Estimate) -> None:
         """Show the five numbers of an estimate."""
         self._estimate = estimate
-        for view, card in zip(self.cards, cards_of(estimate, self._words), strict=True):
+        cards = cards_of(estimate, self._words, self._latency_as)
+        for view, card in zip(self.cards, cards, strict=True):
             view.set_card(card)
+        self.definition.set_hint(cards[1].hint)
+        self.definition.setVisible(estimate.speed is not None)
+
+    def set_definition(self, definition: str) -> None:
+        """Measure the time of a token as "tpot" or "itl"."""
+        if definition == self._latency_as:
+            return
+        self._latency_as = definition
+        self.definition.set_current(definition)
+        if self._estimate is not None:
+            self.show_estimate(self._estimate)
 
     def set_words(self, words: Words) -> None:
         """Speak another language."""
         self._words = words
+        self.definition.set_words(words)
         if self._estimate is not None:
             self.show_estimate(self._estimate)
 
@@ -218,6 +255,7 @@ class CardStrip(QWidget):
         self._small = small
         for card in self.cards:
             card.rows = _SMALL if small else _LARGE
+            card.place_corner()
         self._restyle()
 
     def select(self, key: str) -> None:
@@ -271,4 +309,5 @@ class CardStrip(QWidget):
     def _restyle(self) -> None:
         self.updateGeometry()
         self._place()
+        self.cards[1].place_corner()
         self.update()

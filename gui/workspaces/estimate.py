@@ -3,83 +3,28 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QGridLayout,
-    QHBoxLayout,
-    QScrollArea,
-    QSplitter,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
-from core.planning.curves import WorkloadCurves
+from core.planning.arrival_rate import rate_for_users
 from core.results import Estimate
 from core.words import Words
 from gui.document import Document
 from gui.estimation import Estimation
 from gui.forms.panel import FormsPanel
 from gui.messages import MessageArea
-from gui.sizes import COLUMN_GAP, GUTTER, LEAST_CENTRE, LEAST_FORMS, LEAST_PLOT, TABS, Sizes
+from gui.sizes import LEAST_CENTRE, LEAST_FORMS, Sizes
 from gui.summary_bar import SummaryBar
 from gui.theme import manager, theme
-from gui.toolbar import TextTab
-from gui.widgets import paint
 from gui.widgets.cards import CardStrip
 from gui.widgets.ledger_view import LedgerView
 from gui.widgets.verdict import VerdictView
+from gui.workspaces.parts import Caption, Ground
+from gui.workspaces.plot_tabs import TABS_IN_ORDER, PlotTabs
 
 if TYPE_CHECKING:
-    from gui.plots.base import PlotPane  # at run time it comes with the plots, after the first paint
-
-_PLOTS = 3  # places kept free until the plots are there
-
-
-class Ground(QWidget):
-    """A plain surface of the theme with hairlines where asked."""
-
-    def __init__(self, token: str, edge: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._token = token
-        self._edge = edge
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        """Ground and edge."""
-        t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), getattr(t, self._token))
-        if self._edge == "bottom":
-            painter.fillRect(0, self.height() - 1, self.width(), 1, t.line)
-        painter.end()
-
-
-class Caption(QWidget):
-    """One line of small print, right-aligned; elided where there is no room."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._text = ""
-
-    def text(self) -> str:
-        """What it says."""
-        return self._text
-
-    def set_text(self, text: str) -> None:
-        """Say something else, or nothing."""
-        if text != self._text:
-            self._text = text
-            self.setAccessibleName(text)
-            self.update()
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        """The words."""
-        t = theme()
-        painter = QPainter(self)
-        paint.text(painter, QRectF(self.rect()), self._text, t.font("caption"), t.ink3, paint.RIGHT)
-        painter.end()
+    from gui.plots.base import PlotPane
 
 
 class EstimateWorkspace(QWidget):
@@ -102,14 +47,14 @@ class EstimateWorkspace(QWidget):
         self.verdict = VerdictView(words)
         self.cards = CardStrip(words)
         self.ledger = LedgerView(words)
-        self.plots: list[PlotPane] = []
-        self._places: list[QWidget] = [self.ledger, *(QWidget() for _ in range(_PLOTS))]
+        self.tabs = PlotTabs(estimation, words, self.ledger)
         self._opened = self._open_sections()
         self._arrange()
         manager.changed.connect(self._restyle)
         self._restyle()
         estimation.point_ready.connect(self._show_point)
-        estimation.curves_ready.connect(self._show_curves)
+        self.tabs.users_dragged.connect(self._on_users_dragged)
+        self.tabs.drag_finished.connect(document.end_merge)
 
     # -- arrangement -----------------------------------------------------------------------------
 
@@ -145,30 +90,8 @@ class EstimateWorkspace(QWidget):
         column.addWidget(self.messages)
         for part in (self.verdict, self.cards):
             column.addWidget(part)
-        column.addWidget(self._tabs())
-        self._grid_ground = Ground("canvas")
-        self._grid = QGridLayout(self._grid_ground)
-        self._grid.setHorizontalSpacing(COLUMN_GAP)
-        self._scroll = QScrollArea()
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setWidget(self._grid_ground)
-        column.addWidget(self._scroll, 1)
+        column.addWidget(self.tabs, 1)
         return centre
-
-    def _tabs(self) -> QWidget:
-        self._tab_row = QWidget()
-        row = QHBoxLayout(self._tab_row)
-        row.setContentsMargins(GUTTER, 0, GUTTER, 0)
-        row.setSpacing(24)
-        self.overview = TextTab(self._words("window.overview"), self._tab_row)
-        self.overview.setChecked(True)
-        row.addWidget(self.overview)
-        self.hint = Caption(self._tab_row)
-        row.addWidget(self.hint, 1)
-        return self._tab_row
 
     def set_sizes(self, sizes: Sizes) -> None:
         """Lay out for a size of the window."""
@@ -181,7 +104,6 @@ class EstimateWorkspace(QWidget):
         self.cards.set_small(small)
         self.cards.setMinimumWidth(t.px(LEAST_CENTRE))
         self.forms.setMinimumWidth(t.px(LEAST_FORMS))
-        self._tab_row.setFixedHeight(t.px(TABS))
         self.ledger.set_density(sizes.name)
         self.forms.set_density(sizes.name)
         if self._open_sections() == self._opened:  # nobody has opened or closed one by hand
@@ -189,24 +111,10 @@ class EstimateWorkspace(QWidget):
             self._opened = self._open_sections()
         if not self._width_chosen:
             self._set_forms_width(t.px(sizes.forms) - 1)
-        self._place(sizes)
+        self.tabs.set_sizes(sizes)
 
     def _open_sections(self) -> tuple[str, ...]:
         return tuple(key for key, section in self.forms.sections.items() if section.is_open)
-
-    def _place(self, sizes: Sizes) -> None:
-        while self._grid.count():
-            self._grid.takeAt(0)
-        t = theme()
-        self._grid.setVerticalSpacing(t.px(sizes.row_gap))
-        self._grid.setContentsMargins(GUTTER, t.px(8), GUTTER, t.px(12))
-        for index, place in enumerate(self._places):
-            place.setMinimumHeight(max(t.px(LEAST_PLOT), place.minimumSizeHint().height()))
-            self._grid.addWidget(place, index // sizes.columns, index % sizes.columns)
-        for column in range(2):
-            self._grid.setColumnStretch(column, 1 if column < sizes.columns else 0)
-        for row in range(len(self._places)):
-            self._grid.setRowStretch(row, 1 if row * sizes.columns < len(self._places) else 0)
 
     def _set_forms_width(self, width: int) -> None:
         self._splitter.setSizes([width, max(1, self.width() - width - 1)])
@@ -227,26 +135,33 @@ class EstimateWorkspace(QWidget):
 
     # -- plots -----------------------------------------------------------------------------------
 
+    @property
+    def plots(self) -> "list[PlotPane]":
+        """The plots of the overview, empty until they are loaded."""
+        return self.tabs.plots
+
+    @property
+    def hint(self) -> Caption:
+        """The line beside the tabs."""
+        return self.tabs.hint
+
     def load_plots(self) -> None:
         """Put the plots into their places.  Imports pyqtgraph, so it comes after the first paint."""
-        from gui.plots.registry import OVERVIEW
+        self.tabs.load()
 
-        if self.plots:
-            return
-        self.plots = [kind(self._words) for kind in OVERVIEW]
-        for plot in self.plots:
-            plot.users_dragged.connect(self._on_users_dragged)
-            plot.drag_finished.connect(self._document.end_merge)
-        for place in self._places[1:]:
-            self._grid.removeWidget(place)
-            place.deleteLater()
-        self._places = [self.ledger, *self.plots]
-        if self._sizes is not None:
-            self._place(self._sizes)
-        self._estimation.want_curves()
+    def show_tab(self, key: str) -> None:
+        """Choose a tab of plots."""
+        if key in TABS_IN_ORDER:
+            self.tabs.show_tab(key)
 
     def _on_users_dragged(self, users: int) -> None:
-        self._document.set_values([("workload.load", "users"), ("workload.users", users)], "workload.users")
+        """The form follows the handle: the users, or the arrival rate that makes so many."""
+        scenario, point = self._document.scenario, self._estimation.estimate
+        if scenario.workload.load == "users":
+            self._document.set_value("workload.users", users)
+        elif point is not None and point.speed is not None:
+            rate = rate_for_users(scenario, float(users), float(point.capacity.kv_tokens))
+            self._document.set_value("workload.request_rate", rate)
         self.users_dragged.emit()
 
     # -- results ---------------------------------------------------------------------------------
@@ -257,14 +172,15 @@ class EstimateWorkspace(QWidget):
         self.cards.show_estimate(estimate)
         self.ledger.show_estimate(estimate)
 
-    def _show_curves(self, curves: WorkloadCurves, estimate: Estimate, _revision: int) -> None:
-        for plot in self.plots:
-            plot.show(curves, estimate)
-
     def show_hint(self, shown: bool) -> None:
         """The line that tells where to drag, until somebody has."""
-        users = self._document.scenario.workload.users
-        self.hint.set_text(self._words("window.drag_hint", users=users) if shown else "")
+        work = self._document.scenario.workload
+        text = ""
+        if shown and work.load == "users":
+            text = self._words("window.drag_hint", users=work.users)
+        elif shown:
+            text = self._words("window.drag_hint_rate")
+        self.hint.set_text(text)
 
     def _restyle(self) -> None:
         sizes, self._sizes = self._sizes, None

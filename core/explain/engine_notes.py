@@ -1,0 +1,80 @@
+"""Quiet notes on where the speeds come from: formats, measured profiles and what they inherit."""
+
+from core.latency.efficiency import SERVER_ENGINES, halves_accumulation, profile_for
+from core.latency.local_profile import local_profile_for
+from core.latency.machine import compute_format, is_native
+from core.results import Estimate
+from core.spec.formats import WEIGHT_FORMATS
+from core.spec.scenario import Scenario
+from core.words import Phrase
+
+_GENERIC = "generic"
+COMPUTE_LABELS = {
+    "fp32": "FP32",
+    "tf32": "TF32",
+    "bf16": "BF16",
+    "fp16": "FP16",
+    "fp8": "FP8",
+    "int8": "INT8",
+    "fp4": "FP4",
+    "int4": "INT4",
+}
+
+
+def engine_notes(estimate: Estimate) -> tuple[Phrase, ...]:
+    """Sentences that a person should know and need not act on; ``Words.phrase`` gives the text."""
+    scenario = estimate.scenario
+    return (*_precision(estimate, scenario), *_profile(scenario))
+
+
+def _precision(estimate: Estimate, scenario: Scenario) -> tuple[Phrase, ...]:
+    """How the weights are multiplied."""
+    device, weights = scenario.accelerator, WEIGHT_FORMATS[scenario.precision.weights]
+    compute, native = compute_format(device, weights), is_native(device, weights)
+    if estimate.speed is not None:
+        compute, native = estimate.speed.prefill.compute_format, estimate.speed.prefill.native
+    found = []
+    if weights.bits < 16 and not native:
+        values = {
+            "format": weights.label,
+            "compute": COMPUTE_LABELS.get(compute, compute),
+            "gpu": device.name,
+        }
+        found.append(Phrase("engine_notes.expanded", values))
+    elif weights.bits < 16:
+        values = {"format": weights.label, "compute": COMPUTE_LABELS.get(compute, compute)}
+        found.append(Phrase("engine_notes.native", values))
+    servers = scenario.engine.name in SERVER_ENGINES
+    if servers and compute in ("bf16", "fp16") and halves_accumulation(device):
+        found.append(Phrase("engine_notes.half_rate", {"gpu": device.name}))
+    return tuple(found)
+
+
+def _profile(scenario: Scenario) -> tuple[Phrase, ...]:
+    """Which measured profile is in use, and what it falls back on."""
+    engine, device = scenario.engine.name, scenario.accelerator
+    name = Phrase(f"engine_notes.engines.{engine}")
+    if engine == "textbook":
+        return (Phrase("engine_notes.textbook"),)
+    if engine in SERVER_ENGINES:
+        profile = profile_for(engine, device)
+        own, base = profile.chain, profile.name
+    else:
+        local = local_profile_for(engine, device)
+        own, base = local.chain, local.name
+    if base == _GENERIC:
+        return (Phrase("engine_notes.generic_profile", {"engine": name, "gpu": device.name}),)
+    above: tuple[object, ...] = tuple(profile_label(n) for n in own[1:])
+    if own[0] == _GENERIC:
+        # The engine has no figures of its own for this device: those of vLLM stand in.
+        return (Phrase("engine_notes.borrowed_profile", {"engine": name, "profile": profile_label(base)}),)
+    values: dict[str, object] = {"engine": name, "profile": profile_label(own[0]), "parent": above[0]}
+    if len(above) == 1:
+        return (Phrase("engine_notes.profile", values),)
+    return (Phrase("engine_notes.profile_of_two", {**values, "grandparent": above[-1]}),)
+
+
+def profile_label(name: str) -> Phrase:
+    """The name of a profile in words."""
+    plain = "".join(c if c.isalnum() else " " for c in name.lower())
+    return Phrase(f"profiles.{'_'.join(plain.split())}")

@@ -1,0 +1,293 @@
+"""Advice: changes that help, each computed by estimating the changed scenario.
+
+Nothing is promised by a rule: a rule says what to try, the estimator what it does.  A change is shown
+when it brings something that is missed nearer to its target, or, where nothing is missed, makes
+something better without losing a target.
+"""
+
+import math
+from collections.abc import Iterator
+
+from core.errors import InvalidScenario
+from core.estimator import estimate
+from core.explain.setting import setting_move, setting_of
+from core.planning.hardware_moves import host_memory, layout_moves, more_devices, other_devices, price_of
+from core.planning.moves import cheap_moves
+from core.planning.suggestion import Effect, EffectKey, Move, Purpose, Suggestion
+from core.results import Estimate
+from core.spec.change import with_values
+from core.spec.checks import check
+from core.spec.scenario import Scenario
+from core.words import Phrase
+
+__all__ = ["Effect", "Suggestion", "advise", "advise_steps", "ranked", "setting_of"]
+
+_WORTH = 0.03  # relative change of a missed quantity that counts
+_WORTH_WHEN_GOOD = 0.10
+_SHOWN = 8
+_LOWER_IS_BETTER: frozenset[EffectKey] = frozenset(
+    {"time_to_first_token", "time_per_output_token", "memory_per_device", "price"}
+)
+# What a person who meets every target may still want; less load does not serve them.
+_WANTED_WHEN_GOOD: tuple[EffectKey, ...] = (
+    "output_throughput",
+    "time_per_output_token",
+    "time_to_first_token",
+    "concurrent_users",
+    "users",
+    "request_rate",
+    "price",
+)
+
+
+def advise(scenario: Scenario, point: Estimate | None = None, most: int = _SHOWN) -> tuple[Suggestion, ...]:
+    """The best suggestions for a scenario, best first.  ``point`` is its estimate if known."""
+    return ranked(advise_steps(point or estimate(scenario)), most)
+
+
+def ranked(found: Iterator[Suggestion] | list[Suggestion], most: int = _SHOWN) -> tuple[Suggestion, ...]:
+    """Suggestions by score, of each kind the best only (two of hardware)."""
+    chosen: list[Suggestion] = []
+    seen: dict[str, int] = {}
+    for suggestion in sorted(found, key=lambda s: (-s.score, s.key)):
+        allowed = 2 if suggestion.key == "other_device" else 1
+        if seen.get(suggestion.key, 0) < allowed:
+            seen[suggestion.key] = seen.get(suggestion.key, 0) + 1
+            chosen.append(suggestion)
+    return tuple(chosen[:most])
+
+
+def advise_steps(point: Estimate) -> Iterator[Suggestion]:
+    """Suggestions as they are found, settings before purchases; each costs about one estimate.
+
+    The last ones are pairs, tried only where nothing single meets every target.
+    """
+    found: list[tuple[Move, Suggestion]] = []
+    for move in _moves(point):
+        suggestion = _tried(point, move)
+        if suggestion is not None:
+            found.append((move, suggestion))
+            yield suggestion
+    if point.verdict.state == "good" or any(s.purpose == "fixes" for _, s in found):
+        return
+    yield from _pairs(point, found)
+
+
+def _moves(point: Estimate) -> Iterator[Move]:
+    yield from cheap_moves(point)
+    yield from layout_moves(point)
+    if point.verdict.state != "good":
+        setting = setting_move(point.scenario)
+        if setting is not None:
+            yield Move("setting", setting.title, setting.changes, 12, setting.cautions)
+        if point.speed is None:
+            yield from host_memory(point.scenario)
+        yield from more_devices(point)
+    yield from other_devices(point)
+
+
+def _pairs(point: Estimate, found: list[tuple[Move, Suggestion]]) -> Iterator[Suggestion]:
+    """The two best changes of settings together, then each with the best purchase."""
+    best = sorted(found, key=lambda pair: -pair[1].score)
+    best = [pair for pair in best if pair[0].key not in ("setting", "fewer_users", "lower_rate")][:4]
+    tried = 0
+    for index, (first, _) in enumerate(best):
+        for second, _ in best[index + 1 :]:
+            paths = {c.path for c in first.changes} & {c.path for c in second.changes}
+            if paths or tried >= 4:
+                continue
+            tried += 1
+            title = Phrase("advice.titles.pair", {"first": first.title, "second": second.title})
+            changes = (*first.changes, *second.changes)
+            cautions = tuple(dict.fromkeys((*first.cautions, *second.cautions)))
+            both = _tried(point, Move("pair", title, changes, first.effort + second.effort, cautions))
+            if both is not None and both.fixed and both.purpose == "fixes":
+                yield both
+                return
+
+
+def _tried(point: Estimate, move: Move) -> Suggestion | None:
+    """The suggestion, None where the change is not allowed or does not help."""
+    if not move.changes:
+        return None
+    try:
+        changed = with_values(point.scenario, {c.path: c.value for c in move.changes})
+    except InvalidScenario:
+        return None
+    if changed == point.scenario or any(p.severity == "error" for p in check(changed)):
+        return None
+    return judged(point, estimate(changed), move)
+
+
+def judged(before: Estimate, after: Estimate, move: Move) -> Suggestion | None:
+    """What a change does; None where it does not help."""
+    was, is_now = missed_keys(before), missed_keys(after)
+    served = _served_less(before.scenario, after.scenario)
+    fixed = tuple(key for key in was if key not in is_now)
+    newly = (*(key for key in is_now if key not in was), *served)
+    all_effects = effects_of(before, after, is_now, served)
+    starts_now = before.speed is None and after.speed is not None
+    if before.speed is not None and after.speed is None:
+        return None
+    if was:
+        nearer = sum(_nearness(before, after, key) for key in was)
+        if not (starts_now or fixed or nearer > _WORTH):
+            return None
+        if before.speed is None and after.speed is None:
+            return None
+        purpose: Purpose = "fixes" if not is_now and not served else "helps"
+        if not fixed and not starts_now and newly:
+            return None
+        score = 100.0 * (purpose == "fixes") + 60.0 * starts_now + 40.0 * len(fixed) / len(was)
+        score += 30.0 * min(1.0, nearer) - 35.0 * len(newly) - move.effort
+        wanted = was
+    else:
+        gain = max((_gain(e) for e in all_effects if e.key in _WANTED_WHEN_GOOD), default=0.0)
+        loss = min((_gain(e) for e in all_effects if e.key in ("output_throughput", "price")), default=0.0)
+        if gain < _WORTH_WHEN_GOOD or newly or loss < -gain:
+            return None
+        purpose, wanted = "improves", ()
+        score = 40.0 * min(1.0, gain) + 20.0 * min(0.0, loss) - move.effort
+    return Suggestion(
+        move.key,
+        move.title,
+        _reason(before, move.key),
+        move.changes,
+        _in_order(all_effects, wanted, newly),
+        after.speed is not None,
+        fixed,
+        newly,
+        move.cautions,
+        purpose,
+        score,
+        after,
+    )
+
+
+def missed_keys(point: Estimate) -> tuple[str, ...]:
+    """What is missed: targets by key, "memory_per_device", "queue" (requests wait) and "stable"."""
+    missed = list(point.verdict.missed)
+    speed = point.speed
+    if speed is not None:
+        if not speed.stable:
+            missed.append("stable")
+        elif speed.users > max(1, point.capacity.max_users):
+            missed.append("queue")
+    return tuple(missed)
+
+
+def _served_less(before: Scenario, after: Scenario) -> tuple[str, ...]:
+    """A load below the number of users that is a target."""
+    wanted = after.targets.users
+    work, old = after.workload, before.workload
+    if wanted is not None and work.load == "users" and work.users < min(wanted, old.users):
+        return ("users",)
+    return ()
+
+
+def _values(point: Estimate) -> dict[EffectKey, float | None]:
+    speed, work = point.speed, point.scenario.workload
+    closed = work.load == "users"
+    return {
+        "time_to_first_token": None if speed is None else speed.time_to_first_token.expected,
+        "time_per_output_token": None if speed is None else speed.time_per_output_token.expected,
+        "output_throughput": None if speed is None else speed.output_throughput.expected,
+        "concurrent_users": float(point.capacity.max_users),
+        "memory_per_device": float(point.ledger.needed_bytes),
+        "users": float(work.users) if closed else None,
+        "request_rate": None if closed else work.request_rate,
+        "price": price_of(point.scenario),
+    }
+
+
+def effects_of(
+    before: Estimate, after: Estimate, missed: tuple[str, ...], served: tuple[str, ...] = ()
+) -> tuple[Effect, ...]:
+    """Every quantity that changes, with its target's state after the change."""
+    old, new = _values(before), _values(after)
+    found = []
+    for key, value in new.items():
+        past = old[key]
+        if value == past or (value is not None and past is not None and math.isclose(value, past)):
+            continue
+        better = value is not None and (past is None or ((value < past) == (key in _LOWER_IS_BETTER)))
+        found.append(Effect(key, past, value, better, _state(after, key, missed, served)))
+    return tuple(found)
+
+
+def _state(after: Estimate, key: EffectKey, missed: tuple[str, ...], served: tuple[str, ...]) -> str:  # noqa: C901
+    targets = after.scenario.targets
+    if key == "memory_per_device":
+        return "meets" if after.ledger.fits and after.speed is not None else "misses"
+    if key == "users":
+        return "misses" if served else "meets" if targets.users is not None else ""
+    target = {
+        "time_to_first_token": targets.time_to_first_token_s,
+        "time_per_output_token": targets.time_per_output_token_ms,
+        "concurrent_users": targets.users,
+    }.get(key)
+    if target is None or after.speed is None:
+        return ""
+    return "misses" if key in missed else "meets"
+
+
+def _gain(effect: Effect) -> float:
+    """How much better, as the logarithm of the ratio; below 0: worse."""
+    if not effect.before or not effect.after or not math.isfinite(effect.before * effect.after):
+        return 0.0
+    ratio = math.log(effect.after / effect.before)
+    return -ratio if effect.key in _LOWER_IS_BETTER else ratio
+
+
+def _nearness(before: Estimate, after: Estimate, key: str) -> float:
+    """How much nearer a missed target comes, as the logarithm of the ratio."""
+    if key == "stable":
+        return 1.0 if after.speed is not None and after.speed.stable else 0.0
+    if key == "queue":
+        key = "concurrent_users"
+    old, new = _values(before), _values(after)
+    past, value = old[key], new[key]  # type: ignore[index]
+    if not past or not value or not math.isfinite(past):
+        return 1.0 if value and math.isfinite(value) else 0.0
+    if not math.isfinite(value):
+        return 0.0
+    ratio = math.log(value / past)
+    return -ratio if key in _LOWER_IS_BETTER else ratio
+
+
+def _in_order(
+    effects: tuple[Effect, ...], wanted: tuple[str, ...], newly: tuple[str, ...]
+) -> tuple[Effect, ...]:
+    """First what is missed now, then what would be missed, then the largest changes."""
+    asked = {"queue": "concurrent_users", "stable": "time_to_first_token"}
+    names = [asked.get(key, key) for key in wanted]
+
+    def rank(effect: Effect) -> tuple[int, float]:
+        if effect.key in names:
+            return (0, float(names.index(effect.key)))
+        if effect.key in newly:
+            return (1, 0.0)
+        return (2, -abs(_gain(effect)))
+
+    return tuple(sorted(effects, key=rank))
+
+
+def _reason(point: Estimate, key: str) -> Phrase:
+    """Why this kind of change works here: room or speed, told apart."""
+    if key in ("more_devices", "second_copy", "other_device"):
+        return Phrase(f"advice.reasons.{_bound(point)}")
+    return Phrase(f"advice.reasons.{key}")
+
+
+def _bound(point: Estimate) -> str:
+    """What more hardware has to bring: "capacity", or the rate that limits."""
+    speed = point.speed
+    if speed is None or speed.users > max(1, point.capacity.max_users):
+        return "capacity"
+    if "concurrent_users" in point.verdict.missed:
+        return "capacity"
+    if point.verdict.state == "good":
+        return "price"
+    if speed.prefill_share > 0.5 or "time_per_output_token" not in point.verdict.missed:
+        return speed.prefill.bottleneck
+    return speed.decode.bottleneck

@@ -1,0 +1,403 @@
+"""Roofline: what each operator reaches, under what the device allows, for both phases."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QWidget
+
+from core.explain.engine_notes import COMPUTE_LABELS
+from core.planning.started import Started
+from core.quantities import FloatArray
+from core.units import show_count, show_time, show_tokens, three_digits
+from core.words import Words
+from gui.plots.area import Curve, Look
+from gui.plots.draw import Align, Draw, text_width
+from gui.plots.log_axis import LogAxis, log_axis
+from gui.plots.pane import Pane
+from gui.plots.roofline_content import Dot, RooflineData, roofline_of
+from gui.theme import Role, theme
+
+_TERA = 1e12
+_LEAST, _MOST = 3.0, 13.0  # radius of a point: no share, all of the step
+_REACH = 26.0  # pixels from the pointer to the point that it reads
+_LEAST_NAMED = 0.002  # share below which a point has no name of its own
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A point in pixels."""
+
+    dot: Dot
+    x: float
+    y: float
+    radius: float
+
+
+class Roofline(Pane):
+    """One panel, both axes in decades; filled points are of the prefill step, open ones of decode."""
+
+    key = "roofline"
+
+    def __init__(self, words: Words, parent: QWidget | None = None) -> None:
+        self.data: RooflineData | None = None
+        self.started: Started | None = None
+        self._pointer: QPointF | None = None
+        self._chosen: int | None = None  # index of the point that the keys have reached
+        super().__init__(words, parent)
+
+    def build(self) -> None:
+        """Ceilings from below: other formats, bandwidth and peak in one line."""
+        panel = self.area.add_panel()
+        self.panel = panel
+        self.x_axis, self.y_axis = log_axis(0.1, 1000), log_axis(0.01, 1000)
+        panel.headroom = 8.0
+        self.ridge = Curve(panel, 6, lambda t: t.ink3, width=1, dash=(1, 2))
+        self.other = Curve(panel, 8, lambda t: t.ghost, width=1.5, dash=(5, 3))
+        self.roof = Curve(panel, 10, lambda t: t.curve)
+
+    @property
+    def ready(self) -> bool:
+        """Whether an estimate has come."""
+        return self.data is not None
+
+    def show_started(self, started: Started | None) -> None:
+        """Show the operators of an estimate; None: nothing starts."""
+        self.started, self._stale = started, False
+        self.data = roofline_of(started) if started is not None else None
+        if self.data is None:
+            self.show_empty(self.words("plots.no_speed"), self.words("plots.no_change"))
+            for curve in self._own_curves():
+                curve.clear()
+            return
+        self._empty = ()
+        if self._chosen is not None and self._chosen >= len(self.data.dots):
+            self._chosen = None
+        self._fit(self.data)
+        self._layout()
+
+    def _fit(self, data: RooflineData) -> None:
+        """Ridge and all points in view, whole decades."""
+        roofs = data.roofs
+        ridge = roofs.peak / roofs.bandwidth
+        x = [dot.intensity for dot in data.dots] + [ridge / 30, 5 * ridge]
+        top = max(roofs.peak, roofs.other_peak or 0.0)
+        least = min((dot.rate for dot in data.dots if dot.share > _LEAST_NAMED), default=top / 1e3)
+        self.x_axis = log_axis(min(x), max(x), 6)
+        self.y_axis = log_axis(min(least / _TERA, top / _TERA / 100), 1.8 * top / _TERA, 6, whole=False)
+        self.panel.x, self.panel.y = self.x_axis, self.y_axis
+        self.panel.x_text = self.x_axis.text
+        self.panel.x_unit = self.words("plots.roofline.x_unit", n="{n}")
+
+    def look(self) -> Look:
+        """Dashed when the operators are those of another scenario than the one set."""
+        if self._stale:
+            return "muted"
+        return "ghost" if self.started is not None and self.started.change is not None else "plain"
+
+    def dress(self, curve: Curve, look: Look) -> None:
+        """Helping lines stay as they are."""
+        curve.look = look if curve is self.roof else "plain"
+
+    def caption(self) -> str:
+        """Units and markers, or which scenario is shown instead."""
+        if self.data is None or self.started is None:
+            return self.words("plots.roofline.caption")
+        if self.started.change is not None:
+            return self.words("plots.not_started", change=self.words.phrase(self.started.change))
+        long = self.words(
+            "plots.roofline.caption_of",
+            tokens=show_tokens(self.data.prompt_tokens),
+            requests=show_count(max(1.0, round(self.data.running))),
+        )
+        return long if text_width(long) <= self.width() else self.words("plots.roofline.caption")
+
+    def draw_data(self) -> None:
+        """The ceilings."""
+        if self.data is None:
+            return
+        roofs, x_axis = self.data.roofs, self.x_axis
+        ends = x_axis.value(0.0), x_axis.value(x_axis.end)
+        ridge = roofs.peak / roofs.bandwidth
+        x = np.array([ends[0], min(max(ridge, ends[0]), ends[1]), ends[1]])
+        self.roof.set(x_axis.places(x), self._rates(np.minimum(roofs.peak, roofs.bandwidth * x)))
+        level = self.y_axis.place(roofs.peak / _TERA)
+        self.ridge.set(np.full(2, x_axis.place(ridge)), np.array([0.0, level]))
+        if roofs.other_peak is None:
+            self.other.clear()
+            return
+        start = max(ends[0], min(roofs.other_peak, roofs.peak) / roofs.bandwidth)
+        line = np.array([start, ends[1]])
+        self.other.set(x_axis.places(line), self._rates(np.full(2, roofs.other_peak)))
+
+    def _rates(self, rates: FloatArray) -> FloatArray:
+        return self.y_axis.places(rates / _TERA)
+
+    # -- marks -----------------------------------------------------------------------------------
+
+    def places(self) -> list[_Place]:
+        """The points in pixels, kept inside the panel; the largest first."""
+        if self.data is None:
+            return []
+        scale = theme().scale
+        found = []
+        for dot in self.data.dots:
+            x = _within(self.x_axis, dot.intensity)
+            y = _within(self.y_axis, dot.rate / _TERA)
+            if not (math.isfinite(x) and math.isfinite(y)):
+                continue
+            radius = (_LEAST + (_MOST - _LEAST) * math.sqrt(min(1.0, max(0.0, dot.share)))) * scale
+            found.append(_Place(dot, self.panel.px(x), self.panel.py(y), radius))
+        return found
+
+    def paint_over(self, draw: Draw) -> None:
+        """Names of the ceilings, points, names of the points."""
+        if self.data is None:
+            return
+        places = self.places()
+        self._obstacles(draw, self.data)
+        read = self._read_place(places)
+        for place in places:
+            r = place.radius
+            draw.taken.append(QRectF(place.x - r - 1, place.y - r - 1, 2 * r + 2, 2 * r + 2))
+        self._roof_names(draw, self.data)
+        for place in places:
+            self._point(draw, place, place is read)
+        for place in places:
+            if place.dot.share >= _LEAST_NAMED or place is read:
+                self._name(draw, place)
+        self._left_out(draw, self.data)
+
+    def _point(self, draw: Draw, place: _Place, is_read: bool) -> None:
+        current = draw.theme
+        colour = current.curve if self.look() == "plain" else current.ghost
+        if place.dot.phase == "prefill":
+            draw.dot(place.x, place.y, colour, 2 * place.radius)
+        else:
+            draw.ring(place.x, place.y, colour, size=2 * place.radius - 1.6, edge=1.6)
+        if is_read:
+            focus = self.area.keyboard_focus
+            draw.halo(place.x, place.y, current.accent if focus else current.ink, place.radius + 3)
+
+    def _obstacles(self, draw: Draw, data: RooflineData) -> None:
+        """No name stands on a ceiling."""
+        roofs, panel, x_axis = data.roofs, self.panel, self.x_axis
+        ends = x_axis.value(0.0), x_axis.value(x_axis.end)
+        ridge = min(max(roofs.peak / roofs.bandwidth, ends[0]), ends[1])
+        x = np.array([ends[0], ridge, ends[1]])
+        y = self._rates(np.minimum(roofs.peak, roofs.bandwidth * x))
+        px = panel.rect.left() + panel.rect.width() * x_axis.places(x) / panel.x.end
+        py = panel.rect.bottom() - panel.rect.height() * y / panel.y_end
+        draw.avoid(px, py)
+        if roofs.other_peak is not None:
+            level = panel.py(self.y_axis.place(roofs.other_peak / _TERA))
+            left = panel.px(x_axis.place(min(roofs.other_peak, roofs.peak) / roofs.bandwidth))
+            draw.taken.append(QRectF(left, level - 1, max(0.0, panel.rect.right() - left), 2))
+
+    def _roof_names(self, draw: Draw, data: RooflineData) -> None:
+        """The peak above its line, the other format's under its own, the bandwidth along the slope."""
+        roofs, panel, current = data.roofs, self.panel, draw.theme
+        right, step = panel.rect.right() - 3, current.px(9)
+        knee = panel.px(self.x_axis.place(roofs.peak / roofs.bandwidth)) + 6
+        names: list[tuple[float, str, QColor, Role]] = [
+            (roofs.peak, roofs.compute, current.ink, "caption_semibold")
+        ]
+        if roofs.other_peak is not None:
+            names.append((roofs.other_peak, roofs.other, current.ink3, "caption"))
+        for rate, key, colour, role in names:
+            text = self.words(
+                "plots.roofline.peak", format=COMPUTE_LABELS.get(key, key), rate=three_digits(rate / _TERA)
+            )
+            y = panel.py(self.y_axis.place(rate / _TERA))
+            own: tuple[tuple[float, float, Align], ...] = ((knee, -step, "left"), (right, -step, "right"))
+            low: tuple[tuple[float, float, Align], ...] = ((right, step, "right"), (knee, step, "left"))
+            for x, dy, align in (*own, *low) if rate == roofs.peak else (*low, *own):
+                bounds = panel.rect.adjusted(0, -4, 0, 0)
+                if draw.text_if_free(x, y + dy, text, colour, bounds, role=role, align=align):
+                    break
+        ridge = roofs.peak / roofs.bandwidth
+        at = panel.px(self.x_axis.place(ridge))
+        text = self.words("plots.roofline.ridge", value=three_digits(ridge))
+        draw.text_if_free(at + 6, panel.rect.bottom() - current.px(10), text, current.ink3, panel.rect)
+        self._slope_name(draw, data, at)
+
+    def _slope_name(self, draw: Draw, data: RooflineData, ridge_x: float) -> None:
+        """Along the upper side of the slope, in the middle of what is seen of it."""
+        panel, roofs = self.panel, data.roofs
+        bottom_x = self.y_axis.value(0.0) * _TERA / roofs.bandwidth
+        low = max(panel.rect.left(), panel.px(self.x_axis.place(bottom_x)))
+        rise = panel.rect.height() / panel.y_end
+        run = panel.rect.width() / panel.x.end
+        angle = math.degrees(math.atan2(rise, run))
+        text = self.words("plots.roofline.bandwidth", rate=three_digits(roofs.bandwidth / 1e9))
+        x = 0.5 * (low + ridge_x)
+        y = panel.py(self.y_axis.place(roofs.bandwidth * self.x_axis.value(panel.value_at(x)) / _TERA))
+        wide = draw.width(text, "caption_semibold") * math.cos(math.radians(angle))
+        if wide + 16 < ridge_x - low:
+            draw.slanted(x, y, -11.0, angle, text, draw.theme.ink, role="caption_semibold")
+
+    def _name(self, draw: Draw, place: _Place) -> None:
+        """Beside its point, or a little off with a thin line where the neighbours are close."""
+        dot, r, current = place.dot, place.radius + 5, draw.theme
+        text = self.words(f"operators.{dot.key}")
+        if dot.share >= 0.01:
+            text = self.words("plots.roofline.name_share", name=text, share=f"{dot.share:.0%}"[:-1])
+        colour = current.ink if dot.share >= 0.1 else current.ink2
+        high = current.px(11)
+        near: tuple[tuple[float, float, Align], ...] = (
+            (r, 0, "left"),
+            (-r, 0, "right"),
+            (0, r + high / 2, "centre"),
+            (0, -r - high / 2, "centre"),
+            (r * 0.8, r * 0.8 + 2, "left"),
+            (-r * 0.8, r * 0.8 + 2, "right"),
+        )
+        for dx, dy, align in near:
+            if self._said(draw, place.x + dx, place.y + dy, text, colour, align):
+                return
+        for far in (18.0, 32.0, 46.0, 62.0, 80.0):
+            for dx, dy, align in _around(far):
+                if self._said(draw, place.x + dx, place.y + dy, text, colour, align):
+                    length = math.hypot(dx, dy)
+                    share, end = place.radius / length, 1 - 4 / length
+                    draw.line(
+                        place.x + dx * share,
+                        place.y + dy * share,
+                        place.x + dx * end,
+                        place.y + dy * end,
+                        current.control,
+                    )
+                    return
+
+    def _said(self, draw: Draw, x: float, y: float, text: str, colour: QColor, align: Align) -> bool:
+        """A name where nothing stands; the dotted line of the knee gives way to it."""
+        rect = draw.rect_of(x, y, text, "caption_medium", align)
+        if not self.panel.rect.contains(rect) or not draw.free(rect):
+            return False
+        if rect.left() - 2 < self._knee < rect.right() + 2:
+            draw.fill(QRectF(round(self._knee) - 2, rect.top(), 4, rect.height()), draw.theme.canvas)
+        draw.text(x, y, text, colour, role="caption_medium", align=align)
+        return True
+
+    @property
+    def _knee(self) -> float:
+        """Column of the intensity above which the device could compute at its peak."""
+        if self.data is None:
+            return math.nan
+        return self.panel.px(self.x_axis.place(self.data.roofs.peak / self.data.roofs.bandwidth))
+
+    def _left_out(self, draw: Draw, data: RooflineData) -> None:
+        """What takes time and computes nothing, in words at the lower right."""
+        parts = []
+        for phase in ("prefill", "decode"):
+            found = [(key, share) for name, key, share in data.left_out if name == phase and share >= 0.005]
+            if found:
+                names = self.words("plots.roofline.list_mark").join(
+                    self.words(
+                        "plots.roofline.name_share",
+                        name=self.words(f"operators.{key}"),
+                        share=f"{share:.0%}"[:-1],
+                    )
+                    for key, share in sorted(found, key=lambda pair: -pair[1])
+                )
+                parts.append(self.words(f"plots.roofline.left_out_{phase}", names=names))
+        rect = self.panel.rect
+        lines = [self.words("plots.roofline.left_out"), *parts] if parts else []
+        y = rect.bottom() - draw.theme.px(10) - draw.theme.px(15) * len(lines)
+        for line in lines:
+            text = draw.elided(line, 0.6 * rect.width())
+            draw.text_if_free(rect.right() - 3, y, text, draw.theme.ink3, rect, align="right")
+            y += draw.theme.px(15)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def _read_place(self, places: list[_Place]) -> _Place | None:
+        """The point under the pointer, or the one that the keys have reached."""
+        if self._pointer is not None and places:
+            near = min(places, key=lambda p: _distance(p, self._pointer))  # type: ignore[arg-type]
+            return near if _distance(near, self._pointer) <= _REACH else None
+        if self._chosen is not None and self.area.keyboard_focus and self._chosen < len(places):
+            return places[self._chosen]
+        return None
+
+    def read(self) -> tuple[str, str]:
+        """The point at the pointer, or what the device allows there."""
+        if self.data is None:
+            return "", ""
+        places = self.places()
+        spoken = self.words("plots.roofline.list_mark").join(self.sentence(d) for d in self.data.dots[:8])
+        place = self._read_place(places)
+        if place is not None:
+            return self.sentence(place.dot), spoken
+        if self._pointer is None or not self.panel.rect.contains(self._pointer):
+            return "", spoken
+        intensity = self.x_axis.value(self.panel.value_at(self._pointer.x()))
+        roofs = self.data.roofs
+        bound = "compute" if roofs.bandwidth * intensity > roofs.peak else "bandwidth"
+        return self.words(
+            "plots.roofline.reading_roof",
+            intensity=three_digits(intensity),
+            rate=three_digits(min(roofs.peak, roofs.bandwidth * intensity) / _TERA),
+            bound=self.words(f"plots.bounds.{bound}"),
+        ), spoken
+
+    def sentence(self, dot: Dot) -> str:
+        """One operator in words."""
+        return self.words(
+            "plots.roofline.reading",
+            name=self.words(f"operators.{dot.key}"),
+            phase=self.words(f"plots.phases.{dot.phase}"),
+            rate=three_digits(dot.rate / _TERA),
+            intensity=three_digits(dot.intensity),
+            roof=f"{min(dot.rate / dot.roof, 9.99):.0%}"[:-1] if dot.roof else "0",
+            share=f"{dot.share:.0%}"[:-1],
+            time=show_time(dot.seconds),
+        )
+
+    def _move(self, point: QPointF) -> None:
+        self._pointer = point if self.ready and not self._empty else None
+        self._again()
+
+    def _leave(self) -> None:
+        self._pointer = None
+        self._again()
+
+    def _step(self, step: str) -> None:
+        """The arrow keys walk over the points, the largest share first."""
+        if self.data is None or not self.data.dots:
+            return
+        last = len(self.data.dots) - 1
+        now = -1 if self._chosen is None else self._chosen
+        by = {"up": now + 1, "down": now - 1, "home": 0, "end": last}
+        self._chosen = min(max(by.get(step, now), 0), last)
+        self._pointer = None
+        self._again()
+
+    def _again(self) -> None:
+        self._update_reading()
+        self.area.refresh()
+        self._refresh_heading()
+
+
+def _around(far: float) -> tuple[tuple[float, float, Align], ...]:
+    """Places a little off a point."""
+    return (
+        (far, far * 0.6, "left"),
+        (-far, far * 0.6, "right"),
+        (far, -far * 0.6, "left"),
+        (-far, -far * 0.6, "right"),
+        (far * 0.3, far, "left"),
+        (-far * 0.3, far, "right"),
+    )
+
+
+def _within(axis: LogAxis, value: float) -> float:
+    """A place kept on the axis, so that nothing is lost; NaN for what has none."""
+    place = axis.place(value)
+    return min(max(place, 0.0), axis.end) if math.isfinite(place) else math.nan
+
+
+def _distance(place: _Place, point: QPointF) -> float:
+    return math.hypot(place.x - point.x(), place.y - point.y())

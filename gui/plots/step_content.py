@@ -1,0 +1,103 @@
+"""What one step of each phase says: a bar, and a row for each operator; no painting here."""
+
+from dataclasses import dataclass
+
+from core.planning.request_life import prompt_step_tokens
+from core.planning.started import Started
+from core.serving.load import OperatorTime, Phase
+from core.units import show_count, show_time, show_tokens, three_digits
+from core.words import Words, counted
+
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K"))
+_BINARY = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+NONE = "–"
+_LEAST_SAID = 0.005  # share of a bound that the summary still names
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """One operator, as texts."""
+
+    key: str
+    name: str
+    time: str
+    share: str
+    bound: str
+    flops: str
+    bytes: str
+    part: float  # of the step
+
+
+@dataclass(frozen=True, slots=True)
+class StepPhase:
+    """One step."""
+
+    title: str
+    what: str
+    total: str
+    caption: str
+    rows: tuple[StepRow, ...]  # the longest first
+    spoken: str
+
+
+def steps_of(started: Started, words: Words) -> tuple[StepPhase, StepPhase]:
+    """Prefill and decode step of an estimate."""
+    speed, scenario = started.speed, started.estimate.scenario
+    tokens = show_tokens(prompt_step_tokens(scenario, speed))
+    running = counted("units.requests", max(1, round(speed.running / scenario.deployment.replicas)))
+    return (
+        _phase(speed.prefill, "prefill", words("plots.step_time.prefill_of", tokens=tokens), words),
+        _phase(speed.decode, "decode", words("plots.step_time.decode_of", requests=running), words),
+    )
+
+
+def _phase(phase: Phase, key: str, what: str, words: Words) -> StepPhase:
+    rows = tuple(_row(op, phase.seconds, words) for op in phase.operators if op.seconds > 0)
+    shares = sorted(phase.shares.items(), key=lambda pair: -pair[1])
+    said = words("plots.step_time.list_mark").join(
+        words("plots.step_time.bound_share", bound=words(f"plots.bounds.{bound}"), share=percent(share))
+        for bound, share in shares
+        if share >= _LEAST_SAID
+    )
+    title = words(f"plots.step_time.{key}")
+    total = str(show_time(phase.seconds))
+    caption = words("plots.step_time.limited", bounds=said)
+    spoken = ", ".join(f"{row.name} {row.time} {row.share}" for row in rows)
+    return StepPhase(title, what, total, caption, rows, f"{title}, {what}, {total}. {caption}. {spoken}")
+
+
+def _row(op: OperatorTime, total: float, words: Words) -> StepRow:
+    part = op.seconds / total if total > 0 else 0.0
+    return StepRow(
+        op.key,
+        words(f"operators.{op.key}"),
+        str(show_time(op.seconds)),
+        percent(part),
+        words(f"plots.bounds.{op.bound}"),
+        scaled(op.flops),
+        binary(op.bytes),
+        part,
+    )
+
+
+def percent(share: float) -> str:
+    """A share: 76 %, 0.4 %, < 0.1 %."""
+    if share >= 0.0995:
+        return f"{share:.0%}"[:-1] + " %"
+    return f"{100 * share:.1f} %" if share >= 0.0005 else "< 0.1 %"
+
+
+def scaled(count: float) -> str:
+    """A count with a decimal prefix: 11.5 T; a dash for none."""
+    for size, letter in _PREFIXES:
+        if count >= 0.9995 * size:
+            return f"{three_digits(count / size)} {letter}"
+    return show_count(count) if count > 0 else NONE
+
+
+def binary(count: float) -> str:
+    """Bytes in the unit that suits them; a dash for none."""
+    for size, unit in _BINARY:
+        if count >= 0.9995 * size:
+            return f"{three_digits(count / size)} {unit}"
+    return f"{count:.0f} B" if count > 0 else NONE

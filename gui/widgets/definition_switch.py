@@ -1,0 +1,115 @@
+"""Which of two definitions a card uses: two abbreviations side by side, the one in use in ink."""
+
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+from core.words import Words
+from gui.theme import theme
+from gui.widgets import paint
+
+DEFINITIONS = ("tpot", "itl")
+_PAD, _BETWEEN = 4, 6
+
+
+class DefinitionSwitch(QAbstractButton):
+    """A click anywhere, Enter or Space takes the other definition."""
+
+    chosen = Signal(str)
+
+    def __init__(self, words: Words, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = words
+        self._current = DEFINITIONS[0]
+        self._hint = ""
+        self._ring = False
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.clicked.connect(lambda: self.chosen.emit(self.other))
+        self._tell()
+
+    @property
+    def current(self) -> str:
+        """The definition in use."""
+        return self._current
+
+    @property
+    def other(self) -> str:
+        """The one that a click takes."""
+        return DEFINITIONS[1 - DEFINITIONS.index(self._current)]
+
+    def set_current(self, definition: str) -> None:
+        """Show which one is in use."""
+        if definition in DEFINITIONS:
+            self._current = definition
+            self._tell()
+            self.update()
+
+    def set_hint(self, hint: str) -> None:
+        """What the definition in use gives here, below its own words."""
+        if hint != self._hint:
+            self._hint = hint
+            self._tell()
+
+    def set_words(self, words: Words) -> None:
+        """Switch the language."""
+        self._words = words
+        self._tell()
+        self.update()
+
+    def _name(self, definition: str) -> str:
+        return self._words(f"cards.definitions.{definition}.short")
+
+    def _tell(self) -> None:
+        lines = [self._words(f"cards.definitions.{key}.text") for key in DEFINITIONS]
+        own = lines[DEFINITIONS.index(self._current)]
+        self.setToolTip("\n".join([own, self._hint] if self._hint else lines))
+        self.setAccessibleName(
+            self._words(
+                "cards.definitions.switch", now=self._name(self._current), other=self._name(self.other)
+            )
+        )
+        self.setAccessibleDescription(own)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter works as Space does."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """A ring when the focus came by keyboard."""
+        super().focusInEvent(event)
+        self._ring = event.reason() in paint.KEYBOARD
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Both abbreviations."""
+        metrics = QFontMetricsF(theme().font("caption_semibold"))
+        wide = sum(metrics.horizontalAdvance(self._name(key)) for key in DEFINITIONS)
+        return QSize(round(wide) + theme().px(2 * _PAD + _BETWEEN) + 1, theme().px(20))
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """The one in use in ink, the other as a link."""
+        t = theme()
+        painter = QPainter(self)
+        x = float(t.px(_PAD))
+        base = paint.baseline_of(t.font("body"), 0, self.height())
+        for key in DEFINITIONS:
+            own = key == self._current
+            font = t.font("caption_semibold" if own else "caption")
+            colour = t.ink if own else t.accent_text
+            end = paint.on_baseline(painter, x, base, self._name(key), font, colour)
+            if not own and self.underMouse():
+                line = QRectF(x, base + 2, end - x, 1)
+                painter.fillRect(line, colour)
+            x = end + t.px(_BETWEEN)
+        if self.hasFocus() and self._ring:
+            paint.focus_ring(painter, QRectF(self.rect()), t.accent, 4.0)
+        painter.end()
+
+    def hitButton(self, position: QPoint) -> bool:
+        """All of it."""
+        return self.rect().contains(position)
