@@ -7,6 +7,7 @@ something better without losing a target.
 
 import math
 from collections.abc import Iterator
+from typing import Literal
 
 from core.errors import InvalidScenario
 from core.estimator import estimate
@@ -124,7 +125,9 @@ def judged(before: Estimate, after: Estimate, move: Move) -> Suggestion | None:
     was, is_now = missed_keys(before), missed_keys(after)
     served = _served_less(before.scenario, after.scenario)
     fixed = tuple(key for key in was if key not in is_now)
-    newly = (*(key for key in is_now if key not in was), *served)
+    # What did not start had no times that it could lose.
+    lost = () if before.speed is None else tuple(key for key in is_now if key not in was)
+    newly = (*lost, *served)
     all_effects = effects_of(before, after, is_now, served)
     starts_now = before.speed is None and after.speed is not None
     if before.speed is not None and after.speed is None:
@@ -139,7 +142,7 @@ def judged(before: Estimate, after: Estimate, move: Move) -> Suggestion | None:
         if not fixed and not starts_now and newly:
             return None
         score = 100.0 * (purpose == "fixes") + 60.0 * starts_now + 40.0 * len(fixed) / len(was)
-        score += 30.0 * min(1.0, nearer) - 35.0 * len(newly) - move.effort
+        score += 30.0 * min(1.0, nearer) - 35.0 * len(newly) - 10.0 * len(is_now) - move.effort
         wanted = was
     else:
         gain = max((_gain(e) for e in all_effects if e.key in _WANTED_WHEN_GOOD), default=0.0)
@@ -215,7 +218,9 @@ def effects_of(
     return tuple(found)
 
 
-def _state(after: Estimate, key: EffectKey, missed: tuple[str, ...], served: tuple[str, ...]) -> str:  # noqa: C901
+def _state(
+    after: Estimate, key: EffectKey, missed: tuple[str, ...], served: tuple[str, ...]
+) -> Literal["", "meets", "misses"]:
     targets = after.scenario.targets
     if key == "memory_per_device":
         return "meets" if after.ledger.fits and after.speed is not None else "misses"

@@ -201,7 +201,9 @@ def _slack(point: Estimate) -> float:
     if targets.time_to_first_token_s is not None:
         slacks.append(targets.time_to_first_token_s / max(speed.time_to_first_token.expected, 1e-9))
     if targets.time_per_output_token_ms is not None:
-        slacks.append(targets.time_per_output_token_ms / 1e3 / max(speed.time_per_output_token.expected, 1e-9))
+        slacks.append(
+            targets.time_per_output_token_ms / 1e3 / max(speed.time_per_output_token.expected, 1e-9)
+        )
     return min(slacks)
 
 
@@ -240,14 +242,14 @@ def host_memory(scenario: Scenario) -> Iterator[Move]:
     layers = scenario.model.architecture.layers
     if any(isinstance(g.channel_mixer, MixtureOfExperts) for g in scenario.model.architecture.kinds):
         least = _least(moved, "engine.n_cpu_moe", range(layers + 1))
-        if least is not None:
+        if least:
             values = {"n": show_count(least)}
             title = Phrase("advice.titles.experts_on_host", values)
             yield Move("offload", title, (*changes, Change("engine.n_cpu_moe", least)), 28, tuple(cautions))
             return
     most = _least(moved, "engine.n_gpu_layers", range(layers + 1, -1, -1))
-    if most is not None:
-        title = Phrase("advice.titles.layers_on_host", {"n": show_count(max(0, layers - most))})
+    if most is not None and most <= layers:
+        title = Phrase("advice.titles.layers_on_host", {"n": show_count(layers + 1 - most)})
         yield Move("offload", title, (*changes, Change("engine.n_gpu_layers", most)), 30, tuple(cautions))
 
 
@@ -273,5 +275,3 @@ def _least(scenario: Scenario, path: str, values: range) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if fits(values[middle]) else (middle + 1, high)
     return values[low]
-
-

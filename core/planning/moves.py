@@ -25,7 +25,11 @@ _LLAMA = ("llamacpp", "ollama")
 _LEAST_SHARED = 512  # tokens of a prompt that are worth sharing
 _UTILIZATION = 0.95  # of a card that nothing else uses; more leaves the driver too little
 _MANY_USERS = 4  # from here on an engine for one user is the wrong one
-_CHUNKS = {"vllm": "max_num_batched_tokens", "trtllm": "max_num_batched_tokens", "sglang": "chunked_prefill_size"}
+_CHUNKS = {
+    "vllm": "max_num_batched_tokens",
+    "trtllm": "max_num_batched_tokens",
+    "sglang": "chunked_prefill_size",
+}
 
 
 def cheap_moves(point: Estimate) -> Iterator[Move]:
@@ -44,7 +48,10 @@ def _settings(point: Estimate) -> Iterator[Move]:
     if engine.enforce_eager and engine.name in SERVERS:
         yield Move("graphs", Phrase("advice.titles.graphs"), (Change("engine.enforce_eager", False),), 1)
     if engine.name in _LLAMA and (engine.n_gpu_layers is not None or engine.n_cpu_moe):
-        changes = (Change("engine.n_gpu_layers", None), Change("engine.n_cpu_moe", 0))
+        changes: tuple[Change, ...] = (
+            Change("engine.n_gpu_layers", None),
+            Change("engine.n_cpu_moe", 0),
+        )
         yield Move("all_on_gpu", Phrase("advice.titles.all_on_gpu"), changes, 1)
     if engine.name in ("vllm", "textbook") and engine.gpu_memory_utilization < _UTILIZATION - 0.01:
         title = Phrase("advice.titles.utilization", {"share": f"{_UTILIZATION:.2f}"})
@@ -257,5 +264,3 @@ def speculation(scenario: Scenario) -> Iterator[Move]:
     title = Phrase("advice.titles.speculative", {"kind": Phrase(f"choices.drafts.{kind}")})
     # The kind alone would be refused for an EAGLE head of no size.
     yield Move("speculative", title, tuple(reversed(changes)), 8, tuple(cautions))
-
-

@@ -26,6 +26,10 @@ class LoadCurve:
     requests_per_second: FloatArray  # (3, n)
     prefill_share: FloatArray  # (3, n) share of a decoding request's time spent on others' prompts
     stable: FloatArray  # (n,) 1 where the load can be carried, 0 where the queue grows for ever
+    # What the times follow from, (n,) or (3, n): requests in one replica, the one that is asked about
+    # included (textbook rules: over all replicas), and the share of their time inside that they decode.
+    inside: FloatArray | None = None
+    decoding_share: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,9 @@ def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCu
     life = live(service.plan, lengths, inside, together=True)
     queue = (here / inside - 1.0) * life.total
     rate = busy * inside / life.total
-    return curve_of(service, users, busy * inside * life.share, life, queue, rate, np.ones_like(users))
+    return curve_of(
+        service, users, busy * inside * life.share, life, queue, rate, np.ones_like(users), inside
+    )
 
 
 def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> LoadCurve:
@@ -119,7 +121,14 @@ def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> L
     users = np.where(stable, rate * (life.total + queue)[EXPECTED], np.inf)
     served = service.replicas * np.where(over, ceiling, here)
     return curve_of(
-        service, users, service.replicas * seen * life.share, life, queue, served, stable.astype(np.float64)
+        service,
+        users,
+        service.replicas * seen * life.share,
+        life,
+        queue,
+        served,
+        stable.astype(np.float64),
+        others.reshape(3, n),
     )
 
 
@@ -175,6 +184,7 @@ def curve_of(
     queue: FloatArray,
     requests: FloatArray,
     stable: FloatArray,
+    inside: FloatArray | None = None,
 ) -> LoadCurve:
     """The load curve of lives with a queue before them."""
     shape = life.total.shape
@@ -191,4 +201,6 @@ def curve_of(
         requests_per_second=requests,
         prefill_share=np.broadcast_to(life.prefill_share, shape),
         stable=stable,
+        inside=inside,
+        decoding_share=life.share,
     )
