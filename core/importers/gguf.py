@@ -27,7 +27,7 @@ MAGIC = b"GGUF"
 MAX_KEYS = 20_000
 MAX_KEY_BYTES = 65_535  # the format's own limit
 MAX_NAME_BYTES = 1024
-MAX_ITEMS = 5_000_000  # of an array of texts: a vocabulary or its merges
+MAX_ITEMS = 2_000_000  # texts in all arrays: vocabularies and their merges
 KEPT_ITEMS = 16_384  # of an array of numbers; a longer one belongs to the tokenizer
 KEPT_TEXT = 4096
 MAX_DIMENSION = 2**48
@@ -193,7 +193,8 @@ def _array(window: Window) -> Any:
     """A list of numbers or flags; ``Texts`` for texts; ``()`` for more than can matter."""
     kind, count = _VALUE_NAMES.get(window.number("I")), window.number("Q")
     if kind == "STRING":
-        if count > MAX_ITEMS:
+        window.texts += count
+        if window.texts > MAX_ITEMS:
             refuse("limit", what="items", limit=MAX_ITEMS)
         if 8 * count > window.left:
             refuse("cut_off", missing=8 * count - window.left)

@@ -33,6 +33,8 @@ def model_from_gguf(header: GgufHeader, fallback_name: str) -> ImportedModel:
     name = header.keys.get("general.architecture")
     if not isinstance(name, str) or not name:
         fail("gguf_no_architecture", "general.architecture")
+    if name == "clip":  # "mmproj" files
+        fail("gguf_vision_part", "general.architecture")
     keys = Keys(header, str(name)[:64])
     try:
         arch = _architecture(keys)

@@ -20,7 +20,6 @@ NUMBER_COST = 48  # bytes of one kept number
 MAX_TENSORS = 100_000  # of one header
 MAX_FILES = 1000  # of one model
 MAX_LAYERS = 4096
-MAX_TEXT = 10_000_000  # characters of pasted text
 
 
 def refuse(code: str, **values: object) -> NoReturn:
@@ -100,6 +99,7 @@ class Window:
         self._at = 0  # in the buffer
         self._buffer = b""
         self.big_endian = False
+        self.texts = 0  # passed over so far
         self._budget = KEPT_BYTES
 
     def keep(self, size: int) -> None:

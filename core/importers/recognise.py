@@ -18,7 +18,7 @@ from core.importers.engine_command import Command, apply_command, looks_like_com
 from core.importers.gguf import is_gguf, read_gguf
 from core.importers.gguf_model import model_from_gguf
 from core.importers.imported_model import ImportedModel
-from core.importers.limits import MAX_JSON_BYTES, is_file, is_folder, opened, read_bounded
+from core.importers.limits import is_file, is_folder, opened, read_bounded
 from core.importers.local_hardware import (
     LocalHardware,
     hardware_of,
@@ -37,6 +37,7 @@ from core.strict_json import shortened
 
 Kind = Literal["document", "model", "hardware", "command"]
 MAX_NAME = 300
+MAX_DOCUMENT_BYTES = 6 * 2**20  # of a scenario, a configuration, a pasted text
 MAX_LISTED = 10_000  # entries of a folder that are looked at
 _CONFIG_KEYS = frozenset(
     {"model_type", "architectures", "hidden_size", "text_config", "num_hidden_layers", "n_layer"}
@@ -76,7 +77,7 @@ def _file(path: Path) -> Imported:
         return _model(model_from_gguf(read_gguf(path), shortened(stem)))
     if path.name.lower().endswith(SUFFIX) or path.name.endswith(".index.json"):
         return _model(model_from_files(path))
-    data = read_bounded(path)
+    data = read_bounded(path, MAX_DOCUMENT_BYTES)
     found = _written(data)
     if found is not None:
         return found
@@ -105,8 +106,8 @@ def _gguf_in(folder: Path) -> Path | None:
 
 
 def _text(text: str) -> Imported:
-    if len(text) > MAX_JSON_BYTES:
-        raise UnreadableFile(Problem("file.too_large", values={"limit": MAX_JSON_BYTES // 2**20}))
+    if len(text) > MAX_DOCUMENT_BYTES:
+        raise UnreadableFile(Problem("file.too_large", values={"limit": MAX_DOCUMENT_BYTES // 2**20}))
     stripped = text.strip()
     if stripped[:1] in ("{", "["):
         imported = _tree(strict_json.parse(stripped.encode(errors="surrogatepass")), "")

@@ -244,7 +244,8 @@ def test_a_file_cut_off_behind_its_header_says_so(tmp_path: Path) -> None:
         ({"llama.attention.head_count": 7}, "importer.gguf_shape"),
         ({"llama.attention.head_count_kv": 7}, "importer.gguf_shape"),
         ({"llama.attention.head_count": 0}, "importer.gguf_shape"),
-        ({"general.architecture": "clip"}, "importer.gguf_key_missing"),
+        ({"general.architecture": "clip"}, "importer.gguf_vision_part"),
+        ({"general.architecture": "bert"}, "importer.gguf_key_missing"),
     ],
 )
 def test_what_cannot_be_is_refused(change: dict[str, Any], code: str, tmp_path: Path) -> None:

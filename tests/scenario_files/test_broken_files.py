@@ -168,7 +168,7 @@ WHOLE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "binary": (lambda b: bytes(range(256)) * 10, "not text"),
     "zeros": (lambda b: b"\0" * 1000, "not text"),
     "UTF-16": (lambda b: b.decode().encode("utf-16"), "not text"),
-    "too large": (lambda b: b + b" " * (20 * 2**20), "larger than 20 MiB"),
+    "too large": (lambda b: b + b" " * (20 * 2**20), "larger than 6 MiB"),
     "nested too deep": (lambda b: b"[" * 100_000, "deep"),
     "nested too deep and closed": (lambda b: b"[" * 900 + b"]" * 900, "deep"),
     "doubled field": (
