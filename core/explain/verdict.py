@@ -1,7 +1,7 @@
 """The verdict: one sentence that a person can act on, and the line that explains it."""
 
 from core.memory.build import plan_memory
-from core.memory.capacity import Capacity, Change, longest_reserved, smallest_change_that_fits
+from core.memory.capacity import Capacity, Change, longest_reserved, queues, smallest_change_that_fits
 from core.memory.ledger import Ledger
 from core.results import Speed, Verdict
 from core.spec.change import get_value
@@ -123,7 +123,8 @@ def _does_not_fit(scenario: Scenario, ledger: Ledger) -> Verdict:
     values: dict[str, object] = {
         "weights": show_bytes(weights),
         "format": WEIGHT_FORMATS[scenario.precision.weights].label,
-        "users": counted("units.users", scenario.workload.users),
+        # A service that queues starts with room for one; the others would wait.
+        "users": counted("units.users", 1 if queues(scenario) else scenario.workload.users),
         "change": change,
     }
     key = "verdict.detail_weights" if weights > ledger.budget_bytes else "verdict.detail_load"

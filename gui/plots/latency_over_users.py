@@ -16,6 +16,7 @@ from gui.plots.axes import panel_title
 from gui.plots.base import PlotPane, has_point, users_of
 from gui.plots.draw import Align, Draw, text_width
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
+from gui.theme import Role
 
 _FAR = 4.0  # a target further above the curves than this is not drawn: it would flatten them
 
@@ -258,12 +259,22 @@ class LatencyOverUsers(PlotPane):
             (-9, up, "right"),
             (9, up, "left"),
             (-14, -up, "right"),
+            (-9, -1.7 * up, "right"),
+            (9, -1.7 * up, "left"),
+            (-12, 0, "right"),
+            (12, 0, "left"),
         )
+        role: Role = "caption_semibold"
         for dx, dy, align in places:
-            if draw.text_if_free(
-                x + dx, y + dy, text, draw.theme.ink, panel.rect, role="caption_semibold", align=align
-            ):
+            if draw.text_if_free(x + dx, y + dy, text, draw.theme.ink, panel.rect, role=role, align=align):
                 return
+        # The number is what the plot is for: it stands on a plate where nothing is free.
+        low = y - up < panel.rect.top() + 6
+        side: Align = "left" if x < panel.rect.center().x() else "right"
+        at_x, at_y = x + (9 if side == "left" else -9), y + (up if low else -up)
+        plate = draw.rect_of(at_x, at_y, text, role, side).adjusted(-2, 1, 2, -1)
+        draw.fill(plate, draw.theme.canvas)
+        draw.text(at_x, at_y, text, draw.theme.ink, role=role, align=side)
 
     def _target_name(self, draw: Draw, part: _Part, curves: WorkloadCurves, estimate: Estimate) -> None:
         """Beside the end of its line; with an arrow when the line is far above the picture."""

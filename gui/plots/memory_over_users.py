@@ -8,12 +8,15 @@ from core.planning.curves import LengthLine, WorkloadCurves
 from core.quantities import FloatArray
 from core.results import Estimate
 from core.units import GIB, show_count, show_tokens, three_digits
+from core.words import counted
 from gui.plots.area import Curve, Look
 from gui.plots.base import PlotPane, has_point, users_of
 from gui.plots.draw import Draw
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
+from gui.widgets.ledger_content import least_users
 
 _THIN: tuple[LineKey, ...] = ("activations", "graphs", "runtime")
+_FAR = 2.5  # budgets that the picture of what does not fit reaches at least
 _THIN_PIXELS = 3.5  # lower bands are merged with their neighbour
 
 
@@ -44,14 +47,20 @@ class MemoryOverUsers(PlotPane):
         """Room for the budget and, when it does not fit, for what is needed."""
         users, ceiling = users_of(estimate), float(curves.memory.users)
         near = users_end(users, ceiling)
-        self.panel.x = count_axis(max(1.6 * users, 1.3 * near if ceiling < 5 * users else near))
+        wanted_users = max(1.6 * users, 1.3 * near if ceiling < 5 * users else near)
+        if not estimate.ledger.fits:
+            # Beyond a few times the budget the rest would be a line along the floor.
+            seen = curves.memory_users[curves.memory.bytes <= _FAR * curves.budget_bytes]
+            wanted_users = min(wanted_users, max(4.0, 1.2 * largest(seen)))
+        self.panel.x = count_axis(wanted_users)
         self.panel.x_unit = self.words("plots.users_axis")
         wanted = curves.budget_bytes * 1.04
         if not _starts(curves):
             shown = curves.memory_users <= self.panel.x.end
             wanted = max(wanted, 0.96 * largest(curves.memory.bytes[shown]))
         elif not estimate.ledger.fits:
-            wanted = max(wanted, at(users, curves.memory_users, curves.memory.bytes))
+            shown = min(users, self.panel.x.end)
+            wanted = max(wanted, at(shown, curves.memory_users, curves.memory.bytes))
         self.panel.y = value_axis(wanted / GIB)
 
     def layout_panels(self, inner: QRectF) -> None:
@@ -116,18 +125,19 @@ class MemoryOverUsers(PlotPane):
         """Seams, names, capacity markers, operating point."""
         panel, current = self.panel, draw.theme
         rect, users, fits = panel.rect, users_of(estimate), estimate.ledger.fits
+        in_sight = has_point(estimate) and users <= panel.x.end
         for seam in self.seams:
             y = panel.py(seam)
             draw.line(rect.left(), y, rect.right(), y, current.canvas)
         x = panel.px(users)
         thin = panel.py(self.thin_top)
         weights_top = panel.py(dict(curves.fixed).get("weights", 0) / GIB)
-        if has_point(estimate):
+        if in_sight:
             # A halo keeps the line apart from bands of any colour.
             draw.fill(QRectF(x - 1.5, thin, 3, weights_top - thin), current.canvas)
         if self.pointer is not None:
             self.crosshair(draw, [panel], self.pointer)
-        if has_point(estimate):
+        if in_sight:
             self.operating_line(draw, [panel], users)
             draw.taken.append(QRectF(x - 2, rect.top(), 4, rect.height()))
         draw.taken.append(QRectF(rect.left(), thin, rect.width(), weights_top - thin))
@@ -140,10 +150,39 @@ class MemoryOverUsers(PlotPane):
             value = at(self.pointer, curves.memory_users, curves.memory.bytes) / GIB
             if value <= panel.y_end:
                 draw.dot(panel.px(self.pointer), panel.py(value), current.ledger["kv_cache"])
-        if has_point(estimate):
+        if in_sight:
             value = at(users, curves.memory_users, curves.memory.bytes)
             value = min(value, float(curves.budget_bytes)) if fits else value
             self.ring(draw, x, panel.py(min(value / GIB, panel.y_end)))
+        if not fits:
+            self._least(draw, curves, estimate)
+
+    def _least(self, draw: Draw, curves: WorkloadCurves, estimate: Estimate) -> None:
+        """What the account beside it needs: the cache of the fewest users that the service starts with."""
+        panel, count = self.panel, least_users(estimate)
+        needed = estimate.ledger.needed_bytes / GIB
+        x, y = panel.px(count), panel.py(needed)
+        users = users_of(estimate)
+        own = abs(count - users) < 0.5
+        text = self.words(
+            "plots.memory_over_users.needed",
+            memory=three_digits(needed),
+            users=self.words.phrase(counted("units.users", count)),
+        )
+        draw.avoid(*self._pixels(curves, curves.memory, panel.x.end))
+        draw.taken.append(QRectF(x - 5, y - 5, 10, 10))
+        step = draw.theme.px(14)
+        for dx, dy in (
+            (8.0, -step),
+            (8.0, -2.0 * step),
+            (8.0, -3.0 * step),
+            (10.0, step),
+            (12.0, 2.0 * step),
+        ):
+            if draw.text_if_free(x + dx, y + dy, text, draw.theme.ink, panel.rect, role="caption_semibold"):
+                break
+        if not own:
+            draw.ring(x, y, draw.theme.ink, size=6, edge=1.6)
 
     def _capacity(self, draw: Draw, curves: WorkloadCurves) -> None:
         """Markers on the budget line, the own one first, then names where there is room."""

@@ -202,10 +202,10 @@ class RequestTimeline(Pane):
         self, draw: Draw, box: QRectF, span: Span, life: RequestLife, current: Theme, muted: bool
     ) -> None:
         """Other prompts that are read in between, one by one where they can be seen."""
-        if span.seconds <= 0 or life.others_seconds <= 0 or life.others_read <= 0:
+        if span.seconds <= 0 or life.others_seconds <= 0 or not life.others_read > 0:
             return
         share = min(1.0, life.others_seconds / span.seconds)
-        count = max(1, round(life.others_read))
+        count = _others(life)
         pitch = box.width() / count
         shade = shades.SPANS["other_prompts"]
         if pitch * min(share, 1 - share) < _LEAST_SLOT and count > 1:
@@ -245,7 +245,7 @@ class RequestTimeline(Pane):
         painter = draw.painter
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(draw.theme.sunken)
+        painter.setBrush(shades.shade_colour(shades.FAINT, draw.theme))
         painter.drawPolygon(shape)
         draw.line(bar.rect.left(), top, bar.rect.right(), top, draw.theme.line2)
 
@@ -288,7 +288,7 @@ class RequestTimeline(Pane):
             return self.words("plots.request_life.own_prompt_steps", steps=steps, tokens=tokens, **values)
         if span.key == "decode" and life.others_seconds > 0:
             values["others"] = show_time(life.others_seconds)
-            count = counted("plots.request_life.other_count", max(1, round(life.others_read)))
+            count = counted("plots.request_life.other_count", _others(life))
             return self.words("plots.request_life.decode_shared", count=self.words.phrase(count), **values)
         return self.words(key, **values)
 
@@ -392,3 +392,9 @@ class RequestTimeline(Pane):
         self._update_reading()
         self.area.refresh()
         self._refresh_heading()
+
+
+def _others(life: RequestLife) -> int:
+    """Prompts of others that are read during the answer, a whole number."""
+    count = life.others_read
+    return int(min(max(1.0, round(count)), 1e9)) if math.isfinite(count) else 1

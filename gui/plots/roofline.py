@@ -82,9 +82,10 @@ class Roofline(Pane):
         """Ridge and all points in view, whole decades."""
         roofs = data.roofs
         ridge = roofs.peak / roofs.bandwidth
-        x = [dot.intensity for dot in data.dots] + [ridge / 30, 5 * ridge]
+        named = [dot for dot in data.dots if dot.share > _LEAST_NAMED]
+        x = [dot.intensity for dot in named if math.isfinite(dot.intensity)] + [ridge / 30, 5 * ridge]
         top = max(roofs.peak, roofs.other_peak or 0.0)
-        least = min((dot.rate for dot in data.dots if dot.share > _LEAST_NAMED), default=top / 1e3)
+        least = min((dot.rate for dot in named), default=top / 1e3)
         self.x_axis = log_axis(min(x), max(x), 6)
         self.y_axis = log_axis(min(least / _TERA, top / _TERA / 100), 1.8 * top / _TERA, 6, whole=False)
         self.panel.x, self.panel.y = self.x_axis, self.y_axis
@@ -147,6 +148,9 @@ class Roofline(Pane):
             x = _within(self.x_axis, dot.intensity)
             y = _within(self.y_axis, dot.rate / _TERA)
             if not (math.isfinite(x) and math.isfinite(y)):
+                continue
+            beyond = self.x_axis.place(dot.intensity) < 0 or self.y_axis.place(dot.rate / _TERA) < 0
+            if beyond and dot.share <= _LEAST_NAMED:
                 continue
             radius = (_LEAST + (_MOST - _LEAST) * math.sqrt(min(1.0, max(0.0, dot.share)))) * scale
             found.append(_Place(dot, self.panel.px(x), self.panel.py(y), radius))
@@ -271,14 +275,23 @@ class Roofline(Pane):
                     )
                     return
 
-    def _said(self, draw: Draw, x: float, y: float, text: str, colour: QColor, align: Align) -> bool:
+    def _said(
+        self,
+        draw: Draw,
+        x: float,
+        y: float,
+        text: str,
+        colour: QColor,
+        align: Align,
+        role: Role = "caption_medium",
+    ) -> bool:
         """A name where nothing stands; the dotted line of the knee gives way to it."""
-        rect = draw.rect_of(x, y, text, "caption_medium", align)
+        rect = draw.rect_of(x, y, text, role, align)
         if not self.panel.rect.contains(rect) or not draw.free(rect):
             return False
         if rect.left() - 2 < self._knee < rect.right() + 2:
             draw.fill(QRectF(round(self._knee) - 2, rect.top(), 4, rect.height()), draw.theme.canvas)
-        draw.text(x, y, text, colour, role="caption_medium", align=align)
+        draw.text(x, y, text, colour, role=role, align=align)
         return True
 
     @property
@@ -308,7 +321,7 @@ class Roofline(Pane):
         y = rect.bottom() - draw.theme.px(10) - draw.theme.px(15) * len(lines)
         for line in lines:
             text = draw.elided(line, 0.6 * rect.width())
-            draw.text_if_free(rect.right() - 3, y, text, draw.theme.ink3, rect, align="right")
+            self._said(draw, rect.right() - 3, y, text, draw.theme.ink3, "right", "caption")
             y += draw.theme.px(15)
 
     # -- reading ---------------------------------------------------------------------------------
@@ -351,7 +364,7 @@ class Roofline(Pane):
             phase=self.words(f"plots.phases.{dot.phase}"),
             rate=three_digits(dot.rate / _TERA),
             intensity=three_digits(dot.intensity),
-            roof=f"{min(dot.rate / dot.roof, 9.99):.0%}"[:-1] if dot.roof else "0",
+            roof=f"{min(dot.rate / dot.roof, 9.99):.0%}"[:-1] if dot.roof > 0 else "0",
             share=f"{dot.share:.0%}"[:-1],
             time=show_time(dot.seconds),
         )
@@ -395,6 +408,8 @@ def _around(far: float) -> tuple[tuple[float, float, Align], ...]:
 
 def _within(axis: LogAxis, value: float) -> float:
     """A place kept on the axis, so that nothing is lost; NaN for what has none."""
+    if value == math.inf:
+        return axis.end
     place = axis.place(value)
     return min(max(place, 0.0), axis.end) if math.isfinite(place) else math.nan
 

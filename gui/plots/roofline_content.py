@@ -17,7 +17,7 @@ class Dot:
 
     key: str
     phase: PhaseName
-    intensity: float
+    intensity: float  # inf where the formulas count no bytes
     rate: float
     share: float
     roof: float  # FLOP/s that the device allows at this intensity, in the format in use
@@ -64,16 +64,18 @@ def roofline_of(started: Started) -> RooflineData:
     for name, phase in phases:
         for op in phase.operators:  # type: ignore[attr-defined]
             total = phase.seconds  # type: ignore[attr-defined]
-            share = op.seconds / total if total > 0 else 0.0
-            if op.flops > 0 and op.bytes > 0 and op.seconds > 0:
-                intensity = op.flops / op.bytes
+            if not 0 < op.seconds < math.inf:
+                continue
+            share = min(1.0, op.seconds / total) if total > 0 else 0.0
+            if 0 < op.flops < math.inf:
+                intensity = op.flops / op.bytes if op.bytes > 0 else math.inf
                 roof = min(peak, bandwidth * intensity)
                 dots.append(
                     Dot(op.key, name, intensity, op.flops / op.seconds, share, roof, op.bound, op.seconds)
                 )
             elif share > 0:
                 left_out.append((name, op.key, share))
-    good = [d for d in dots if math.isfinite(d.intensity) and math.isfinite(d.rate)]
+    good = [d for d in dots if d.intensity > 0 and math.isfinite(d.rate)]
     return RooflineData(
         roofs,
         tuple(sorted(good, key=lambda d: -d.share)),

@@ -18,6 +18,7 @@ class Shade:
 
 
 _DEFAULT = Shade(0.30)
+FAINT = Shade(0.07)  # a ground that ties two parts together
 OPERATORS: dict[str, Shade] = {
     "mlp": Shade(0.86),
     "weights": Shade(0.86),
@@ -68,4 +69,4 @@ def text_on(shade: Shade, t: Theme, muted: bool = False) -> QColor:
     return t.canvas if dark else t.ink
 
 
-__all__ = ["OPERATORS", "SPANS", "Shade", "fill", "shade_colour", "shade_of", "text_on"]
+__all__ = ["FAINT", "OPERATORS", "SPANS", "Shade", "fill", "shade_colour", "shade_of", "text_on"]

@@ -1,5 +1,6 @@
 """What one step of each phase says: a bar, and a row for each operator; no painting here."""
 
+import math
 from dataclasses import dataclass
 
 from core.planning.request_life import prompt_step_tokens
@@ -67,7 +68,7 @@ def _phase(phase: Phase, key: str, what: str, words: Words) -> StepPhase:
 
 
 def _row(op: OperatorTime, total: float, words: Words) -> StepRow:
-    part = op.seconds / total if total > 0 else 0.0
+    part = op.seconds / total if 0 < total < math.inf and 0 <= op.seconds < math.inf else 0.0
     return StepRow(
         op.key,
         words(f"operators.{op.key}"),
@@ -82,6 +83,8 @@ def _row(op: OperatorTime, total: float, words: Words) -> StepRow:
 
 def percent(share: float) -> str:
     """A share: 76 %, 0.4 %, < 0.1 %."""
+    if not math.isfinite(share):
+        return NONE
     if share >= 0.0995:
         return f"{share:.0%}"[:-1] + " %"
     return f"{100 * share:.1f} %" if share >= 0.0005 else "< 0.1 %"
@@ -89,6 +92,8 @@ def percent(share: float) -> str:
 
 def scaled(count: float) -> str:
     """A count with a decimal prefix: 11.5 T; a dash for none."""
+    if not math.isfinite(count):
+        return NONE
     for size, letter in _PREFIXES:
         if count >= 0.9995 * size:
             return f"{three_digits(count / size)} {letter}"
@@ -97,6 +102,8 @@ def scaled(count: float) -> str:
 
 def binary(count: float) -> str:
     """Bytes in the unit that suits them; a dash for none."""
+    if not math.isfinite(count):
+        return NONE
     for size, unit in _BINARY:
         if count >= 0.9995 * size:
             return f"{three_digits(count / size)} {unit}"

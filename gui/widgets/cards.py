@@ -80,7 +80,7 @@ class CardView(QWidget):
         t = theme()
         used = paint.width(t.font("body_medium"), self.card.name)
         size = self.corner.sizeHint()
-        left = min(GAP + round(used) + 8, self.width() - GAP - size.width() + 4)
+        left = min(GAP + round(used) + 4, self.width() - GAP - size.width() + 4)
         top = round(self.rows.name * t.scale - size.height() / 2)
         self.corner.setGeometry(QRect(left, top, size.width(), size.height()))
 

@@ -171,6 +171,8 @@ class EstimateWorkspace(QWidget):
         self.verdict.show_estimate(estimate)
         self.cards.show_estimate(estimate)
         self.ledger.show_estimate(estimate)
+        if estimate.speed is None:
+            self.hint.set_text("")  # no number of users makes it start
 
     def show_hint(self, shown: bool) -> None:
         """The line that tells where to drag, until somebody has."""
