@@ -14,6 +14,7 @@ from core.catalog.accelerators import search_accelerators
 from core.catalog.models import search_models
 from core.errors import InferometerError, NotFound, Problem
 from core.estimator import estimate
+from core.evidence.page import accuracy_page
 from core.evidence.report import validation_json, validation_text
 from core.evidence.validate import lines_of, predictions_of
 from core.files.atomic import write_atomic
@@ -71,6 +72,7 @@ def parser(words: Words) -> argparse.ArgumentParser:
     one = commands.add_parser("validate", help=about, description=about)
     one.add_argument("files", nargs="+", type=Path, metavar="FILE", help=words("cli.validate.files"))
     one.add_argument("--out", type=Path, metavar="FILE", help=words("cli.validate.out"))
+    one.add_argument("--page", type=Path, metavar="FILE.md", help=words("cli.validate.page"))
     one.set_defaults(run=_validate)
     for one in commands.choices.values():
         one.add_argument("--json", action="store_true", help=words("cli.json"))
@@ -116,6 +118,8 @@ def _validate(options: argparse.Namespace, words: Words) -> str:
     predictions = predictions_of(options.files)
     if options.out is not None:
         write_atomic(options.out, lines_of(predictions).encode("utf-8"))
+    if options.page is not None:
+        write_atomic(options.page, accuracy_page(predictions, words).encode("utf-8"))
     return validation_json(predictions) if options.json else validation_text(predictions, words)
 
 

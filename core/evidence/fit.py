@@ -1,23 +1,32 @@
 """Fit the factors of ``core.latency.factors`` to measured servers: a shrunken, robust least squares.
 
-    minimise  sum_i w_i rho((log predicted_i - log measured_i) / s_g)  +  sum_j ((theta_j - start_j) / spread_j)^2
+    minimise  sum_i rho((log predicted_i - log measured_i) / s_g) + sum_j ((theta_j - start_j) / spread_j)^2
 
 theta_j is the logarithm of a factor, rho the soft L1 loss 2 (sqrt(1 + r^2) - 1), s_g the scale of a
-group.  Rows of one stack (model, device, engine and layout) share their errors, so together they
-weigh as much as a dozen at most.  Leaving a model or a device out re-fits with the same slopes and
+group.  Rows of one stack (model, device, engine and layout) share their errors, so a dozen of them at
+most take part.  Leaving a model or a device out re-fits with the same slopes and
 looks at what was left out; so does one measured point of a stack used as a scale.
 
     python -m core.evidence.fit SERVER_POINTS.csv SPEED.jsonl [--write]
 """
 
+import json
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from core.evidence.served import Case
+import resources
+from core.evidence.measured import read_records, read_table
+from core.evidence.page import LEFT_OUT, summary
+from core.evidence.served import Case, Seen, cases_of_points
+from core.evidence.served_records import cases_of_records
 from core.evidence.speed import Run, log_errors, predict_all, runs_of
-from core.latency.factors import Factors
+from core.latency.efficiency import profile_for
+from core.latency.factors import FILE, Factors, load_factors
 from core.quantities import FloatArray
 
 SCALES = {
@@ -45,9 +54,10 @@ class Problem:
     starts: FloatArray  # (m,) log
     spreads: FloatArray  # (m,)
 
-    def errors(self, theta: FloatArray) -> FloatArray:
-        """log(predicted / measured) of all cases."""
-        predicted = predict_all(self.runs, len(self.cases), with_values(self.factors, theta))
+    def errors(self, theta: FloatArray, runs: Sequence[Run] | None = None) -> FloatArray:
+        """log(predicted / measured) of all cases, or of those of some runs."""
+        chosen = self.runs if runs is None else runs
+        predicted = predict_all(chosen, len(self.cases), with_values(self.factors, theta))
         errors = log_errors(self.cases, predicted)
         return np.clip(np.nan_to_num(errors, nan=_MOST, posinf=_MOST, neginf=-_MOST), -_MOST, _MOST)
 
@@ -87,11 +97,19 @@ def problem_of(cases: Sequence[Case], factors: Factors) -> Problem:
 
 def slopes(problem: Problem, theta: FloatArray, errors: FloatArray) -> FloatArray:
     """Change of each error with each factor (n, m)."""
-    out = np.empty((len(errors), len(theta)))
-    for column in range(len(theta)):
+    out = np.zeros((len(errors), len(theta)))
+    families = [profile_for(r.scenario.engine.name, r.scenario.accelerator).family for r in problem.runs]
+    for column, entry in enumerate(problem.factors.entries):
         moved = theta.copy()
         moved[column] += _STEP
-        out[:, column] = (problem.errors(moved) - errors) / _STEP
+        touched = [
+            run
+            for run, family in zip(problem.runs, families, strict=True)
+            if entry.engine in ("", run.scenario.engine.name) and entry.family in ("", family)
+        ]
+        places = [place for run in touched for place in run.places]
+        changed = problem.errors(moved, touched)[places]
+        out[places, column] = (changed - errors[places]) / _STEP
     return out
 
 
@@ -175,3 +193,53 @@ def calibrated(cases: Sequence[Case], errors: FloatArray) -> FloatArray:
         out[places] = errors[places] - errors[middle]
         out[middle] = np.nan
     return out
+
+
+def reading(points: Path, records: Path) -> tuple[Case, ...]:
+    """All cases of the two files, each run once."""
+    seen: Seen = set()
+    found = [*cases_of_points(read_table(points), seen), *cases_of_records(read_records(records), seen)]
+    return tuple(case for case in found if isinstance(case, Case))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Fit, print what was reached and, with ``--write``, store factors and left-out figures."""
+    cases = reading(Path(arguments[0]), Path(arguments[1]))
+    factors = load_factors()
+    problem, every = problem_of(thinned(cases), factors), problem_of(cases, factors)
+    theta, slope = fit(problem, print)
+    known = every.errors(theta)
+    out = {
+        "model": left_out(problem, theta, slope, every, lambda case: case.model),
+        "device": left_out(problem, theta, slope, every, lambda case: case.gpu),
+    }
+    out["pooled"] = np.concatenate([out["model"], out["device"]])
+    out["point"] = np.concatenate([calibrated(cases, out["model"]), calibrated(cases, out["device"])])
+    groups: dict[str, dict[str, dict[str, float]]] = {}
+    for group in SCALES:
+        mine = np.array([case.group == group for case in cases])
+        print(f"{group:18} fitted {summary(known[mine].tolist())}")
+        for kind, errors in out.items():
+            chosen = mine if len(errors) == len(mine) else np.concatenate([mine, mine])
+            groups.setdefault(group, {})[kind] = summary(errors[chosen].tolist())
+            print(f"{'':18} {kind:7} {groups[group][kind]}")
+    if "--write" in arguments:
+        _write(theta, groups)
+    return 0
+
+
+def _write(theta: FloatArray, groups: dict[str, Any]) -> None:
+    root = Path(resources.__file__).parent
+    place = root / FILE
+    tree = json.loads(place.read_text(encoding="utf-8"))
+    for entry, value in zip(tree["factors"], np.exp(theta).tolist(), strict=True):
+        entry["value"] = round(value, 3)
+    for path, content in (
+        (place, tree),
+        (root / LEFT_OUT, {"about": "By core.evidence.fit.", "groups": groups}),
+    ):
+        path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -107,12 +107,12 @@ def record_of(tree: dict[str, Any], line: int) -> MeasuredMemory:
     )
 
 
-def read_records(path: Path) -> tuple[dict[str, Any], ...]:
-    """The objects of a JSON-lines file.
+def read_table(path: Path) -> str:
+    """The text of a table; raises UnreadableFile as ``read_records`` does."""
+    return _read(path).decode("utf-8-sig", "replace")
 
-    Raises UnreadableFile with ``evidence.not_read`` {path}, ``evidence.too_large`` {path, limit} or
-    ``evidence.bad_line`` {path, line}.
-    """
+
+def _read(path: Path) -> bytes:
     try:
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -124,8 +124,17 @@ def read_records(path: Path) -> tuple[dict[str, Any], ...]:
     if len(data) > MAX_BYTES:
         values = {"path": str(path), "limit": MAX_BYTES // 2**20}
         raise UnreadableFile(Problem("evidence.too_large", values=values))
+    return data
+
+
+def read_records(path: Path) -> tuple[dict[str, Any], ...]:
+    """The objects of a JSON-lines file.
+
+    Raises UnreadableFile with ``evidence.not_read`` {path}, ``evidence.too_large`` {path, limit} or
+    ``evidence.bad_line`` {path, line}.
+    """
     records = []
-    for number, text in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
+    for number, text in enumerate(_read(path).decode("utf-8-sig", "replace").splitlines(), 1):
         if not text.strip():
             continue
         try:

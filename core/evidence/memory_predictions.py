@@ -42,6 +42,7 @@ class Prediction:
     high: float | None = None
     skipped: str = ""
     given: str = ""
+    group: str = ""  # in which errors are counted; empty: the engine's figure
 
 
 def predict(record: MeasuredMemory) -> tuple[Prediction, ...]:

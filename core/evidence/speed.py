@@ -91,7 +91,7 @@ def _pool(scenario: Scenario) -> float:
 
 def predict_all(runs: Iterable[Run], count: int, factors: Factors | None = None) -> FloatArray:
     """Predictions (3, count): optimistic, expected, pessimistic, in the unit of each case."""
-    out = np.empty((3, count))
+    out = np.ones((3, count))
     for run in runs:
         for place, values in zip(run.places, _predict(run, factors), strict=True):
             out[:, place] = values

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from core.evidence.measured import read_records, record_of
+from core.evidence.measured import read_records, read_table, record_of
 from core.evidence.memory_predictions import Prediction, predict
+from core.evidence.served import Seen
+from core.evidence.speed_predictions import predictions_of_points, predictions_of_records
 
 # Lines whose error is an amount in their own unit; all others are compared as ratios.
 _AMOUNTS = ("activation_peak_gib", "non_torch_gib", "cuda_graph_gib")
@@ -32,10 +34,19 @@ class GroupErrors:
 
 
 def predictions_of(paths: Iterable[Path]) -> tuple[Prediction, ...]:
-    """Predictions of every metric of every memory record of the files."""
+    """Predictions of every figure of every record of the files.
+
+    A file is a table of served points (.csv), or records, one JSON object a line, of memory or speed.
+    """
     found: list[Prediction] = []
+    seen: Seen = set()
     for path in paths:
-        for number, tree in enumerate(read_records(path), 1):
+        if path.suffix.lower() == ".csv":
+            found += predictions_of_points(read_table(path), seen)
+            continue
+        records = read_records(path)
+        found += predictions_of_records(records, seen)
+        for number, tree in enumerate(records, 1):
             if isinstance(tree.get("observed"), dict) and "engine" in tree:
                 found += predict(record_of(tree, number))
     return tuple(found)
@@ -61,8 +72,9 @@ def grouped(predictions: Iterable[Prediction]) -> tuple[GroupErrors, ...]:
     groups: dict[tuple[str, str], list[Prediction]] = {}
     for p in predictions:
         if error_of(p) is not None:
-            groups.setdefault((p.engine, p.metric), []).append(p)
-            groups.setdefault(("all", p.metric), []).append(p)
+            figure = p.group or p.metric
+            groups.setdefault((p.engine, figure), []).append(p)
+            groups.setdefault(("all", figure), []).append(p)
     return tuple(_errors(*key, groups[key]) for key in sorted(groups))
 
 

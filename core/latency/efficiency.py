@@ -41,6 +41,7 @@ class Era(Spec):
     before: str
     since: str = "0"
     starts: float = Field(1.0, ge=1)  # of all kernels
+    moe_starts: float = Field(1.0, ge=1)  # of the expert kernels
     prompt_step_us: float = Field(0.0, ge=0)  # of every step with a prompt in it
     sequence_us: float = Field(0.0, ge=0)  # of every running sequence in every step
     first_token_ms: float = Field(0.0, ge=0)  # of the server before the first token
@@ -52,9 +53,11 @@ class Overheads(Spec):
 
     p: Literal[1, 2, 4, 8]
     slow_starts: float = Field(1.0, ge=1)  # of a release, beside those of the kernels' tables
+    slow_moe_starts: float = Field(1.0, ge=1)
     latent_layer_us: float = Field(ge=0)
     recurrent_layer_us: float = Field(ge=0)
     expert_layer_us: float = Field(ge=0)  # more, where experts are dealt out whole
+    thin_expert: float = Field(ge=0)  # width of a slice of an expert that is read at half the rate
     mixed_attention: float = Field(ge=0)  # of the shorter part, where prompts and decodes share a kernel
     step_us: float = Field(ge=0)
     sequence_us: float = Field(ge=0)
@@ -82,6 +85,7 @@ class Overheads(Spec):
         return self.model_copy(
             update={
                 "slow_starts": max(era.starts for era in mine),
+                "slow_moe_starts": max(era.moe_starts for era in mine),
                 "ungraphed_step_us": self.ungraphed_step_us + sum(era.prompt_step_us for era in mine),
                 "sequence_us": self.sequence_us + sum(era.sequence_us for era in mine),
                 "alone_ms": {kind: ms + later for kind, ms in self.alone_ms.items()},
@@ -131,7 +135,7 @@ class LinkFit(Spec):
 
 
 def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(digits) for digits in re.findall(r"\d{1,6}", text)[:2])
+    return tuple(int(digits) for digits in re.findall(r"\d{1,6}", text)[:3])
 
 
 @cache

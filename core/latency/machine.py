@@ -86,11 +86,10 @@ def link_of(device: Accelerator, deployment: Deployment, devices: int, halves_ac
     the network between nodes where it does not, else PCIe.
     """
     fast, asked = device.scale_up, deployment.link
-    in_node = devices <= _DEVICES_OF_A_NODE
-    if fast.gbps_per_direction is not None and asked not in ("pcie", "pcie_host"):
-        if devices <= fast.max_devices or asked == "scale_up":
-            return Link(_link_kind(fast.kind), fast.gbps_per_direction * 1e9)
-    if not in_node:
+    reaches = (devices <= fast.max_devices and asked == "auto") or asked == "scale_up"
+    if fast.gbps_per_direction is not None and reaches:
+        return Link(_link_kind(fast.kind), fast.gbps_per_direction * 1e9)
+    if devices > _DEVICES_OF_A_NODE:
         return Link("network", NETWORK)
     rate = device.pcie.gbps_per_direction
     kind = "pcie_staged" if halves_accumulation or asked == "pcie_host" else "pcie"

@@ -68,6 +68,7 @@ def coefficients(
     scale = np.append(slower, 0.0)
     per_flop, per_byte, starts = _operators(operators, profile, device, precision, slower)
     starts *= slow * (over.eager_start if eager else 1.0)
+    starts[[row.kind == "moe" for row in operators.rows]] *= over.slow_moe_starts
     seconds_per = np.concatenate(
         [per_flop[:, :, None] * operators.flops, per_byte[:, :, None] * operators.bytes], axis=1
     )
@@ -118,9 +119,12 @@ def _operators(
         elif row.kind == "elementwise":
             key = "bf16"
         fit = profile.fit(row.kind, key)
+        em = fit.em
+        if row.kind == "moe":
+            em *= operators.expert_width / (operators.expert_width + profile.overheads.thin_expert)
         peak = peak_flops(device, unit)
         per_flop[:BOUND, index] = np.maximum(1.0, slower / fit.ec) / peak
-        per_byte[:BOUND, index] = np.maximum(1.0, slower / fit.em) / bandwidth
+        per_byte[:BOUND, index] = np.maximum(1.0, slower / em) / bandwidth
         per_flop[BOUND, index], per_byte[BOUND, index] = 1 / peak, 1 / bandwidth
         starts[index] = 1e-6 * (fit.t0_us * row.kernels + _layer_extras(row, operators, profile.overheads))
     return per_flop, per_byte, starts

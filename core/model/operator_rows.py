@@ -21,7 +21,9 @@ from core.model.operators import (
     Exchange,
     Layout,
     Operator,
+    OperatorKind,
     Operators,
+    When,
     distinct_experts,
 )
 from core.model.parameters import TensorGroup, tensor_groups
@@ -49,12 +51,15 @@ _IMAGE_TOKENS = 6404.0  # that cross-attention reads at most: four tiles of an i
 _DRAFT_KERNELS = 4.0  # a drafting layer: two around the attention, two of the feed-forward block
 
 
+_ONE_DEVICE = Layout()
+
+
 @lru_cache(maxsize=256)
 def operators_of(
     arch: Architecture,
     weight_format: str,
     cache_format: str,
-    layout: Layout = Layout(),
+    layout: Layout = _ONE_DEVICE,
     draft: Draft | None = None,
     skew: float = ROUTING_SKEW,
 ) -> Operators:
@@ -123,6 +128,7 @@ class _Build:
             layout=self.layout,
             layers=self.arch.layers,
             moe_layers=self._layers(MixtureOfExperts),
+            expert_width=self._expert_width(),
             latent_layers=self._layers(LatentAttention),
             recurrent_layers=self._layers(RecurrentMixer),
             exchanges=tuple(self._exchanges()),
@@ -227,6 +233,16 @@ class _Build:
             self.rows.append(Operator("experts", "moe", "expert", work, read, count))
         return tuple(distinct_experts(*key, self.skew) for key in kinds)
 
+    def _expert_width(self) -> float:
+        slices = max(1, self.layout.devices // self.layout.expert_parallel)
+        found = [
+            (kind.count, kind.channel_mixer.intermediate)
+            for kind in self.arch.kinds
+            if isinstance(kind.channel_mixer, MixtureOfExperts)
+        ]
+        layers = sum(count for count, _ in found)
+        return sum(count * width for count, width in found) / (slices * layers) if layers else 0.0
+
     def _reads(self, mixer: object) -> Iterator[_Reads]:
         tp, wide = self.tp, self.cache_bytes
         match mixer:
@@ -271,13 +287,6 @@ class _Build:
             yield _Reads(kind, NO_WINDOW, work, work, indexer.head_dim / indexer.tokens_per_key)
 
     def _attention(self) -> None:
-        layers = {"attention_decode": 0.0, "latent_decode": 0.0}
-        for kind in self.arch.kinds:
-            for mixer in kind.token_mixers:
-                if isinstance(mixer, Attention | CompressedAttention):
-                    layers["attention_decode"] += kind.count
-                elif isinstance(mixer, LatentAttention):
-                    layers["latent_decode"] += kind.count
         flops: dict[str, dict[int, float]] = {}
         moved: dict[str, dict[int, float]] = {}
 
@@ -292,33 +301,29 @@ class _Build:
             add(reads.kind, feature, count * verified * reads.decode_flops, count * reads.bytes)
             pairs, read = count * reads.prefill_flops, count * reads.bytes / _QUERY_TILE
             add("attention_prefill", self._pair_feature(reads.span), pairs, read)
+        for count, mixer in self._mixers():
+            if isinstance(mixer, LatentAttention):
+                # The latents of earlier chunks are expanded again.
+                heads = count * 2.0 * mixer.heads / min(self.tp, mixer.heads)
+                again = heads * mixer.kv_rank * (mixer.nope_head_dim + mixer.value_head_dim)
+                stored = (mixer.kv_rank + mixer.rope_head_dim) * self.cache_bytes
+                add("attention_prefill", HISTORY, again, count * stored)
+        plain = float(sum(n for n, m in self._mixers() if isinstance(m, Attention | CompressedAttention)))
+        latent = float(sum(n for n, m in self._mixers() if isinstance(m, LatentAttention)))
+        rows: tuple[tuple[str, OperatorKind, float, When], ...] = (
+            ("attention_decode", "attention_decode", plain, "decode"),
+            ("attention_decode", "latent_decode", latent, "decode"),
+            ("attention_prefill", "attention_prefill", plain + latent, "prefill"),
+        )
+        for key, kind, launches, when in rows:
+            if kind in flops:
+                self.rows.append(Operator(key, kind, None, flops[kind], moved[kind], launches, when))
+
+    def _mixers(self) -> Iterator[tuple[int, object]]:
+        """Every token mixer, and in how many layers."""
         for kind in self.arch.kinds:
             for mixer in kind.token_mixers:
-                if isinstance(mixer, LatentAttention):
-                    # The latents of earlier chunks are expanded again.
-                    heads = kind.count * 2.0 * mixer.heads / min(self.tp, mixer.heads)
-                    again = heads * mixer.kv_rank * (mixer.nope_head_dim + mixer.value_head_dim)
-                    stored = (mixer.kv_rank + mixer.rope_head_dim) * self.cache_bytes
-                    add("attention_prefill", HISTORY, again, kind.count * stored)
-        for kind_key in ("attention_decode", "latent_decode"):
-            if kind_key in flops:
-                self.rows.append(
-                    Operator(
-                        "attention_decode",
-                        kind_key,  # type: ignore[arg-type]
-                        None,
-                        flops[kind_key],
-                        moved[kind_key],
-                        layers[kind_key],
-                        "decode",
-                    )
-                )
-        if "attention_prefill" in flops:
-            launches = sum(layers.values())
-            work, read = flops["attention_prefill"], moved["attention_prefill"]
-            self.rows.append(
-                Operator("attention_prefill", "attention_prefill", None, work, read, launches, "prefill")
-            )
+                yield kind.count, mixer
 
     def _recurrent(self) -> None:
         work = moved = 0.0

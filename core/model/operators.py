@@ -95,6 +95,7 @@ class Operators:
     layout: Layout
     layers: int
     moe_layers: int
+    expert_width: float  # of the slice of an expert that one device holds, mean over layers
     latent_layers: int
     recurrent_layers: int
     exchanges: tuple[Exchange, ...]

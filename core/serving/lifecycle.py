@@ -8,11 +8,11 @@ with speculative decoding a request gains several tokens a step.
 
 b requests are in the engine and each decodes for a share f of its life, so n decode at a time.  D is
 the time that one prompt adds to the steps it shares (of engines that read prompts in steps of their
-own: those steps), "own" the time of the steps that carry it, r
+own: those steps; prompts that wait are read together), "own" the time of the steps that carry it, r
 the share of time with a prompt in the step.  The form and the constants (in the efficiency profiles)
-were found on served measurements; s >= 1-f keeps the prompts that wait for each other within the
-rate at which prompts can be read at all.  Users who start together (a closed loop) collide: the base
-and s are larger than for requests that arrive independently.
+were found on served measurements; s >= 1-f, less the share of the base, keeps the prompts that wait
+for each other within the rate at which prompts can be read at all.  Users who start together (a
+closed loop) collide: the base and s are larger than for requests that arrive independently.
 """
 
 from dataclasses import dataclass
@@ -106,6 +106,11 @@ def live(
         history[n:] = lengths.prefix + 0.5 * (lengths.prompt - chunk)
         return np.maximum(lengths.prompt / room, 1.0), together_read
 
+    def ahead_of_one(share: FloatArray, decode: FloatArray, step: FloatArray) -> FloatArray:
+        """Share of the others that are at their prompts: not decoding, nor on the way to the engine."""
+        arriving = share * (base + 0.5 * step) / np.maximum(decode, 1e-12)
+        return np.maximum(least_burst, 1.0 - share - np.minimum(arriving, 1.0 - share))
+
     def decoding_share(share: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The share that follows from ``share``, and the waiting for prompts come just before, in prompts."""
         carriers, prompts = fill(share)
@@ -113,8 +118,8 @@ def live(
         step, one = seconds[:n], seconds[n:] / stages
         added = carriers * (one - shared * step / stages) / prompts
         mixed = added + (stages - 1.0) * one + shared * carriers * step / stages
-        before = np.maximum(least_burst, 1.0 - share)
         decode = steps * step + others * share * added
+        before = ahead_of_one(share, decode, step)
         ahead = others * (before * added + np.minimum(before * (wait / over.burst), wait))
         life = decode + base + 0.5 * step + over.own_prefill * mixed + ahead
         reading = np.minimum(inside * added / life, _BUSIEST)
@@ -141,7 +146,7 @@ def live(
     first, last = step[EXPECTED], added[EXPECTED]
     low, high = plan.first_token_band
     band = np.array([[low], [1.0], [high]])
-    before = np.maximum(least_burst, 1.0 - share)
+    before = ahead_of_one(share, decode[EXPECTED], first)
     ahead = others * (before * last + np.minimum(before * (wait / over.burst), wait)) + busy * own[EXPECTED]
     start, reads = base + 0.5 * first, over.own_prefill * own[EXPECTED]
     spread = (decode + own) / (decode + own)[EXPECTED]

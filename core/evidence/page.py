@@ -1,0 +1,116 @@
+"""The accuracy page: errors of every group, left-out figures, and what was not predicted, as Markdown."""
+
+import json
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import resources
+from core.evidence.memory_predictions import Prediction
+from core.evidence.validate import GroupErrors, grouped, p90
+from core.latency.factors import Factor, load_factors
+from core.words import Words
+
+LEFT_OUT = "data/evidence/left_out.json"
+
+
+def left_out_figures() -> dict[str, Any]:
+    """What the fitting tool found with models and devices left out, by group."""
+    tree: dict[str, Any] = json.loads(resources.read_text(LEFT_OUT))
+    return tree
+
+
+def accuracy_page(predictions: Iterable[Prediction], words: Words) -> str:
+    """The page for the predictions of all files given."""
+    found = tuple(predictions)
+    groups = grouped(found)
+    lines = [f"# {words('page.title')}", "", words("page.about"), ""]
+    lines += [f"## {words('page.groups')}", "", words("page.groups_about"), ""]
+    lines += _table(
+        [words(f"cli.validate.{k}") for k in ("engine", "metric", "n", "median", "p90", "bias", "inside")],
+        [_group_row(group) for group in groups],
+    )
+    lines += ["", f"## {words('page.left_out')}", "", words("page.left_out_about"), ""]
+    lines += _table(
+        [
+            words("cli.validate.metric"),
+            words("page.which"),
+            *(words(f"cli.validate.{k}") for k in ("n", "median", "p90", "bias")),
+        ],
+        _left_out_rows(words),
+    )
+    lines += ["", f"## {words('page.fitted')}", "", words("page.fitted_about"), ""]
+    factors = load_factors().entries
+    lines += _table(
+        [words(f"page.{key}") for key in ("factor", "value", "start", "spread")],
+        [_factor_row(factor) for factor in factors],
+    )
+    skipped = [p for p in found if p.skipped]
+    lines += ["", f"## {words('page.skipped')}", ""]
+    reasons: dict[str, int] = {}
+    for p in skipped:
+        reasons[p.skipped] = reasons.get(p.skipped, 0) + 1
+    lines += _table(
+        [words("page.reason"), words("cli.validate.n")],
+        [
+            [words(f"cli.validate.reasons.{reason}"), str(count)]
+            for reason, count in sorted(reasons.items(), key=lambda item: -item[1])
+        ],
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _group_row(group: GroupErrors) -> list[str]:
+    scale = 100.0 if group.unit == "%" else 1.0
+    digits = 1 if group.unit == "%" else 3
+    return [
+        group.engine,
+        group.metric,
+        str(group.n),
+        f"{group.median * scale:.{digits}f} {group.unit}",
+        f"{group.p90 * scale:.{digits}f} {group.unit}",
+        f"{group.bias * scale:+.{digits}f} {group.unit}",
+        f"{group.inside:.0%}",
+    ]
+
+
+def _left_out_rows(words: Words) -> list[list[str]]:
+    rows = []
+    for group, kinds in left_out_figures()["groups"].items():
+        for kind, found in kinds.items():
+            rows.append(
+                [
+                    group,
+                    words(f"page.{kind}"),
+                    str(found["n"]),
+                    f"{100 * found['median']:.1f} %",
+                    f"{100 * found['p90']:.1f} %",
+                    f"{100 * found['bias']:+.1f} %",
+                ]
+            )
+    return rows
+
+
+def _factor_row(factor: Factor) -> list[str]:
+    return [f"`{factor.name}`", f"{factor.value:.3f}", f"{factor.start:.3f}", f"{factor.spread:.2f}"]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [
+        f"| {' | '.join(head)} |",
+        f"|{'---|' * len(head)}",
+        *(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows),
+    ]
+
+
+def summary(errors: Sequence[float]) -> dict[str, float]:
+    """n, median and p90 of the absolute and median of the signed relative errors, from logarithmic ones."""
+    signed = [math.expm1(e) for e in errors if math.isfinite(e)]
+    absolute = [abs(e) for e in signed]
+    return {
+        "n": len(signed),
+        "median": round(statistics.median(absolute), 4),
+        "p90": round(p90(absolute), 4),
+        "bias": round(statistics.median(signed), 4),
+    }
