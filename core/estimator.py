@@ -28,16 +28,16 @@ def estimate(scenario: Scenario) -> Estimate:
     wanted = float(work.users) if work.load == "users" else 1.0
     ledger = build_ledger(scenario, wanted)
     ceiling = capacity(scenario, ledger)
-    if queues(scenario) and ceiling.max_users < wanted:
+    if queues(scenario) and 1 <= ceiling.at_once < wanted:
         # The engine lets the rest wait: memory holds what fits.
-        ledger = build_ledger(scenario, float(max(1, ceiling.max_users)))
+        ledger = build_ledger(scenario, float(ceiling.at_once))
     speed = None
     if starts(scenario):
         service = prepare(scenario)
         curve = load_at_point(scenario, service, ceiling)
         speed = _speed(service, curve)
         if work.load == "requests":
-            ledger = build_ledger(scenario, max(1.0, min(speed.users, float(ceiling.max_users))))
+            ledger = build_ledger(scenario, max(1.0, min(speed.users, float(ceiling.at_once))))
     notes = (*(p for p in check(scenario) if p.severity != "error"), *memory_notes(scenario, ledger))
     return Estimate(scenario, ledger, ceiling, speed, judge(scenario, ledger, ceiling, speed), notes)
 

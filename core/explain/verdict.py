@@ -14,28 +14,31 @@ from core.words import Phrase, counted
 def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | None) -> Verdict:
     """The verdict on a scenario.  What cannot run comes first, then what misses a target."""
     if speed is None:
-        return _length_exceeds_pool(scenario, ledger) if ledger.fits else _does_not_fit(scenario, ledger)
+        too_long = queues(scenario) and ceiling.max_users >= 1
+        return _length_exceeds_pool(scenario, ledger) if too_long else _does_not_fit(scenario, ledger)
     missed = missed_targets(scenario, ceiling, speed)
+    values = _speed_values(scenario, ceiling, speed)
     if not speed.stable:
-        values = {
+        overload = {
             "rate": three_digits(scenario.workload.request_rate),
             "ceiling": three_digits(speed.request_throughput.expected),
         }
-        detail = Phrase("verdict.detail_unstable", _speed_values(speed))
-        return Verdict("warn", Phrase("verdict.unstable", values), detail, missed)
-    detail = Phrase("verdict.detail_speed", _speed_values(speed))
-    users = counted("units.users", max(1, round(speed.users)))
-    if speed.users > ceiling.max_users:
-        values = {
-            "max": show_count(ceiling.max_users),
-            "waiting": show_count(round(speed.users) - ceiling.max_users),
+        detail = Phrase("verdict.detail_unstable", values)
+        return Verdict("warn", Phrase("verdict.unstable", overload), detail, missed)
+    detail = Phrase("verdict.detail_speed", values)
+    users = _load(scenario, speed)
+    if speed.users > ceiling.at_once:
+        waiting = {
+            "max": show_count(ceiling.at_once),
+            "waiting": show_count(max(1, round(speed.users) - ceiling.at_once)),
             "users": show_count(round(speed.users)),
         }
-        return Verdict("warn", Phrase("verdict.waits", values), detail, missed)
+        key = "verdict.waits" if ceiling.at_once == ceiling.max_users else "verdict.waits_batch"
+        return Verdict("warn", Phrase(key, waiting), detail, missed)
     if not missed:
         has_target = any(v is not None for _, v in scenario.targets)
         key = "verdict.good" if has_target else "verdict.good_no_target"
-        return Verdict("good", Phrase(key, {"users": users, **_speed_values(speed)}), detail, ())
+        return Verdict("good", Phrase(key, {"users": users, **values}), detail, ())
     return Verdict("warn", _missed_headline(scenario, ceiling, speed, missed[0], users), detail, missed)
 
 
@@ -47,7 +50,7 @@ def missed_targets(scenario: Scenario, ceiling: Capacity, speed: Speed) -> tuple
         "time_per_output_token": _over(
             speed.time_per_output_token.expected * 1e3, targets.time_per_output_token_ms
         ),
-        "concurrent_users": _over(float(targets.users or 0), max(ceiling.max_users, 1e-9)),
+        "concurrent_users": _over(float(targets.users or 0), max(ceiling.at_once, 1e-9)),
     }
     missing = {key: ratio for key, ratio in ratios.items() if ratio > 1}
     return tuple(sorted(missing, key=lambda key: -missing[key]))
@@ -73,27 +76,55 @@ def _missed_headline(scenario: Scenario, ceiling: Capacity, speed: Speed, key: s
             "target": show_time((targets.time_per_output_token_ms or 0.0) / 1e3),
         }
         return Phrase("verdict.slow_tpot", values)
-    most = counted("units.users", ceiling.max_users)
+    most = counted("units.users", ceiling.at_once)
     return Phrase("verdict.few_users", {"users": most, "target": show_count(targets.users or 0)})
 
 
-def _speed_values(speed: Speed) -> dict[str, object]:
+def _load(scenario: Scenario, speed: Speed) -> Phrase:
+    """The load as it was asked for: users, or a rate with the requests that it keeps in the system."""
+    inside = max(1, round(speed.users))
+    if scenario.workload.load == "users":
+        return counted("units.users", inside)
+    rate = three_digits(scenario.workload.request_rate)
+    return Phrase("units.rate", {"rate": rate, "inside": show_count(inside)})
+
+
+def _speed_values(scenario: Scenario, ceiling: Capacity, speed: Speed) -> dict[str, object]:
     return {
         "ttft": show_time(speed.time_to_first_token.expected),
         "rate": three_digits(1 / speed.time_per_output_token.expected),
-        "limit": _limit(speed),
+        "limit": _limit(scenario, ceiling, speed),
     }
 
 
-def _limit(speed: Speed) -> Phrase:
-    """What a person waits for most, in words."""
-    queue = speed.first_token_parts["queue"] / max(speed.time_to_first_token.expected, 1e-12)
-    if queue > 0.5:
-        return Phrase("verdict.limit.queue", {"share": f"{queue:.0%}".replace("%", " %")})
+_HEAVY = 0.6  # share of a replica's time from which reading prompts, not room, decides
+
+
+def _limit(scenario: Scenario, ceiling: Capacity, speed: Speed) -> Phrase:
+    """What to change to be faster, in words."""
+    reading = reading_share(scenario, speed)
+    first = speed.time_to_first_token.expected
+    queue = speed.first_token_parts["queue"] / first if speed.stable else 1.0
+    if queue > 0.5 or not speed.stable:
+        if reading > _HEAVY:
+            return Phrase("verdict.limit.prefill", {"share": _percent(reading)})
+        key = "queue" if ceiling.at_once == ceiling.max_users else "batch"
+        if not speed.stable:
+            return Phrase(f"verdict.limit.{key}_full")
+        return Phrase(f"verdict.limit.{key}", {"share": _percent(queue)})
     if speed.prefill_share > 0.4:
-        share = f"{speed.prefill_share:.0%}".replace("%", " %")
-        return Phrase("verdict.limit.prefill_interference", {"share": share})
+        return Phrase("verdict.limit.prefill_interference", {"share": _percent(speed.prefill_share)})
     return Phrase(f"verdict.limit.{speed.decode.bottleneck}")
+
+
+def reading_share(scenario: Scenario, speed: Speed) -> float:
+    """Share of a replica's time that goes into reading prompts."""
+    busy = speed.request_throughput.expected * speed.first_token_parts["prefill"]
+    return min(1.0, busy / scenario.deployment.replicas)
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
 
 
 def _length_exceeds_pool(scenario: Scenario, ledger: Ledger) -> Verdict:
@@ -101,7 +132,8 @@ def _length_exceeds_pool(scenario: Scenario, ledger: Ledger) -> Verdict:
         "length": show_tokens(scenario.engine.max_model_len),
         "pool": show_bytes(ledger.kv_pool_bytes),
     }
-    detail = {"most": show_tokens(longest_reserved(plan_memory(scenario)))}
+    longest = min(longest_reserved(plan_memory(scenario)), scenario.model.max_context)
+    detail = {"most": show_tokens(longest)}
     return Verdict(
         "bad",
         Phrase("verdict.length", values),
@@ -127,7 +159,11 @@ def _does_not_fit(scenario: Scenario, ledger: Ledger) -> Verdict:
         "users": counted("units.users", 1 if queues(scenario) else scenario.workload.users),
         "change": change,
     }
-    key = "verdict.detail_weights" if weights > ledger.budget_bytes else "verdict.detail_load"
+    key = "verdict.detail_load"
+    if weights > ledger.budget_bytes:
+        key = "verdict.detail_weights"
+    elif queues(scenario):
+        key = "verdict.detail_one_request"
     return Verdict("bad", headline, Phrase(key, values), ("memory_per_device",))
 
 

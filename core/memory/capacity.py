@@ -27,6 +27,12 @@ class Capacity:
     max_users: int  # at the scenario's request length
     max_users_at_model_length: int  # each with max_model_len tokens
     max_length: int  # tokens a request may have at the scenario's number of users
+    max_running: int | None = None  # requests the scheduler runs at once; None: as many as fit
+
+    @property
+    def at_once(self) -> int:
+        """Requests served at once, each at its full length: what memory and scheduler allow."""
+        return self.max_users if self.max_running is None else min(self.max_users, self.max_running)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,7 @@ def capacity(scenario: Scenario, ledger: Ledger) -> Capacity:
         if reserved
         else 0,
         max_length=longest(plan, work.users, work.shared_prefix_tokens),
+        max_running=plan.most_running(),
     )
 
 
@@ -252,7 +259,16 @@ def _layers_to_host(scenario: Scenario) -> tuple[Change, ...]:
     return _first_that_fits(scenario, ((Change("engine.n_gpu_layers", n),) for n in fewer))
 
 
+def _share_devices(scenario: Scenario) -> tuple[Change, ...]:
+    """The devices that are there hold fewer copies of the model, each spread over more of them."""
+    deployment = scenario.deployment
+    count = deployment.accelerators // deployment.pipeline_parallel
+    sizes = (n for n in range(deployment.tensor_parallel + 1, count + 1) if count % n == 0)
+    return _first_that_fits(scenario, ((Change("deployment.tensor_parallel", size),) for size in sizes))
+
+
 _KINDS: tuple[Callable[[Scenario], tuple[Change, ...]], ...] = (
+    _share_devices,
     _fewer_users,
     _shorter_prompt,
     _cache_8_bit,

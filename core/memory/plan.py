@@ -30,7 +30,8 @@ class MemoryPlan:
     # Groups of requests inside a replica that have a cache of their own (attention data parallelism).
     copies: int = 1
     least_cache: int = 0  # the engine allocates this much for the cache, used or not
-    slots: int | None = None  # requests at once at most
+    slots: int | None = None  # requests that have a place in memory, at most
+    batch: int | None = None  # requests that the scheduler runs at once, at most
     token_pool: int | None = None  # part of the pool that tokens may take, the rest is for states
     host: int = 0  # bytes in the host's memory
 
@@ -90,6 +91,10 @@ class MemoryPlan:
         if self.token_pool is not None and each > self.demand.state_bytes:
             held = min(held, self.token_pool // (each - self.demand.state_bytes))
         return self.replicas * self.copies * (held if self.slots is None else min(held, self.slots))
+
+    def most_running(self) -> int | None:
+        """Requests that the schedulers of all replicas run at once; None: as many as memory holds."""
+        return None if self.batch is None else self.replicas * self.copies * self.batch
 
     def ledger(self, workload: Workload, users: float | None) -> Ledger:
         """The ledger for ``users`` requests at once (None: the workload's own number)."""

@@ -120,6 +120,7 @@ def _stage_plan(scenario: Scenario, layout: Layout, stage: Stage, samples: bool 
         demand=draft.added_to(demand, engine.block_size),
         replicas=deployment.replicas,
         batched_tokens=batched,
+        batch=max_num_seqs(engine, device),
         copies=layout.attention_copies,
     )
 
