@@ -11,7 +11,9 @@ from core.words import Words
 ActionId = Literal[
     "new",
     "open",
+    "open_folder",
     "open_recent",
+    "paste",
     "save",
     "save_as",
     "undo",
@@ -40,7 +42,9 @@ class Command:
 COMMANDS: tuple[Command, ...] = (
     Command("new", ("Ctrl+N",), "new"),
     Command("open", ("Ctrl+O",), "open"),
+    Command("open_folder"),
     Command("open_recent"),
+    Command("paste", ("Ctrl+V",)),
     Command("save", ("Ctrl+S",), "save"),
     Command("save_as", ("Ctrl+Shift+S",)),
     Command("undo", ("Ctrl+Z",), "undo"),

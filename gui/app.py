@@ -80,7 +80,8 @@ def start(
     recovery = Recovery(paths.recovery, document) if paths else None
     settings = window_settings(paths.window_state) if paths else None
     recent = RecentFiles(paths.recent if paths else None)
-    window = MainWindow(document, words, preferences, recent, QtDialogs(words), recovery, settings)
+    own = paths.catalogue if paths else None
+    window = MainWindow(document, words, preferences, recent, QtDialogs(words), recovery, settings, own)
     window.restore_geometry()
     if problem is not None:
         window.files.tell(problem, file)

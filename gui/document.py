@@ -133,6 +133,10 @@ class Document(QObject):
         """An editor cannot read what was typed for ``path``; nothing changes, but it is known."""
         self._refuse((path,), (problem,))
 
+    def accept(self, path: str) -> None:
+        """What was refused for ``path`` has been repaired or taken back."""
+        self._accept((path,))
+
     def replace(self, scenario: Scenario, text: str) -> None:
         """Put another scenario in as one undoable edit of its own."""
         self.end_merge()

@@ -7,9 +7,11 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMenu, QWidget
 
 from core.errors import InferometerError, Problem
+from core.files.opening import Opened
 from core.words import Words
 from gui.dialogs.service import Dialogs, Question
 from gui.document import Document, Origin
+from gui.intake import Intake, ShowNotes
 from gui.messages import MessageArea
 from gui.preferences import Preferences
 from gui.recent import RecentFiles
@@ -28,6 +30,7 @@ class FileCommands(QObject):
         preferences: Preferences,
         recent: RecentFiles,
         dialogs: Dialogs,
+        show_notes: ShowNotes,
     ) -> None:
         super().__init__(window)
         self._window = window
@@ -38,6 +41,10 @@ class FileCommands(QObject):
         self._recent = recent
         self._dialogs = dialogs
         self._asking = False
+        self.intake = Intake(
+            document, words, messages, self.open_document, self.begin_pasted, show_notes, self
+        )
+        self.intake.taken.connect(recent.add)
 
     def new_from(self, sample: Sample) -> None:
         """Begin with a sample."""
@@ -50,17 +57,42 @@ class FileCommands(QObject):
         self._preferences.change(last_document=f"sample:{sample.key}")
 
     def open(self) -> None:
-        """Let the user choose a file."""
+        """Let the user choose a file of any kind."""
 
         def chosen(path: Path | None) -> None:
             if path is not None:
-                self.load(path)
+                self.open_path(path)
 
-        self.after_saving(lambda: self._dialogs.open_file(self._window, self._folder(), chosen))
+        self._dialogs.open_file(self._window, self._folder(), chosen)
+
+    def open_folder(self) -> None:
+        """Let the user choose the folder of a model."""
+
+        def chosen(path: Path | None) -> None:
+            if path is not None:
+                self.open_path(path)
+
+        self._dialogs.open_folder(self._window, self._folder(), chosen)
 
     def open_path(self, path: Path) -> None:
-        """Open a file that was named by drop, recent menu or command line."""
+        """Open what was named by drop, dialog or recent menu: a scenario, or a part of one."""
+        self.intake.take_path(path)
+
+    def open_document(self, path: Path) -> None:
+        """Open a scenario in place of what is here, once unsaved changes are settled."""
         self.after_saving(lambda: self.load(path))
+
+    def begin_pasted(self, opened: Opened) -> None:
+        """Begin with a scenario that was pasted."""
+
+        def begin() -> None:
+            title = opened.scenario.name or opened.scenario.model.name
+            self._document.restore(opened.scenario, Origin(title=title))
+            self._messages.drop("file")
+            if opened.notes:
+                self._tell_import(opened.notes)
+
+        self.after_saving(begin)
 
     def load(self, path: Path) -> bool:
         """Open a file now; what was open stays when that fails, and the strip says why."""

@@ -41,6 +41,11 @@ class Paths:
         return self.data / "recovery"
 
     @property
+    def catalogue(self) -> Path:
+        """The user's own models and devices, a folder each."""
+        return self.data / "catalogue"
+
+    @property
     def crash_log(self) -> Path:
         """What went wrong, newest last."""
         return self.data / "crash.log"

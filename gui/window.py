@@ -182,6 +182,7 @@ class MainWindow(QWidget):
         self.workspace.unfold_asked.connect(self._unfold)
         self.workspace.forms.details_asked.connect(self.sheets.open_for)
         self.workspace.forms.computer_asked.connect(self.files.intake.ask_computer)
+        self.files.intake.told.connect(self.sheets.close_notes)
         self.status.go_to.connect(self.go_to)
         themes.manager.changed.connect(self._restyle)
         app = QApplication.instance()
@@ -351,6 +352,8 @@ class MainWindow(QWidget):
         record, _, name = path.rpartition(".")
         if record == "numbers":
             return show_count(value) if isinstance(value, int) else ""
+        if not record:
+            return str(value.name)  # of a model or a device
         meta = field_meta(type(get_value(self.document.scenario, record)), name)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         unit = "" if meta.unit == "1" else meta.unit

@@ -33,7 +33,10 @@ class Dialogs(Protocol):
     """What the program asks of dialogs."""
 
     def open_file(self, parent: QWidget, folder: Path, done: FileDone) -> None:
-        """Let the user choose an existing scenario file; None when nothing is chosen."""
+        """Let the user choose an existing file of any kind; None when nothing is chosen."""
+
+    def open_folder(self, parent: QWidget, folder: Path, done: FileDone) -> None:
+        """Let the user choose an existing folder; None when nothing is chosen."""
 
     def save_file(self, parent: QWidget, suggested: Path, done: FileDone) -> None:
         """Let the user choose where to write; None when nothing is chosen."""
@@ -52,7 +55,15 @@ class QtDialogs:
         """See ``Dialogs``."""
         dialog = QFileDialog(parent, self._words("dialogs.open_file"), str(folder))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([self._words("dialogs.scenario_files"), self._words("dialogs.all_files")])
+        kinds = ("known_files", "scenario_files", "model_files", "command_files", "all_files")
+        dialog.setNameFilters([self._words(f"dialogs.{kind}") for kind in kinds])
+        self._run(dialog, done)
+
+    def open_folder(self, parent: QWidget, folder: Path, done: FileDone) -> None:
+        """See ``Dialogs``."""
+        dialog = QFileDialog(parent, self._words("dialogs.open_folder"), str(folder))
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         self._run(dialog, done)
 
     def save_file(self, parent: QWidget, suggested: Path, done: FileDone) -> None:

@@ -17,7 +17,7 @@ from gui.fields.row import Changes, FieldRow
 from gui.fields.segmented import Segmented
 
 ChoicesOf = Callable[[Scenario, Words], Sequence[Choice]]
-_UNIT_KEYS = {"1": "share", "1/s": "per_second", "GB/s": "gb_per_s"}
+_UNIT_KEYS = {"1": "share", "1/s": "per_second", "GB/s": "gb_per_s", "GFLOP/s": "gflop_per_s"}
 
 
 def owner_of(path: str) -> tuple[type[BaseModel], str]:

@@ -52,6 +52,7 @@ class FieldRow(QWidget):
         editor.setAccessibleDescription(told)
         editor.setToolTip(told)
         editor.setObjectName(path)
+        editor.setAcceptDrops(False)  # what is dropped is the window's
         editor.setAttribute(Qt.WidgetAttribute.WA_LayoutUsesWidgetRect)
         self.label = QLabel(name if label is None else label, self)
         self.label.setToolTip(told)
@@ -132,6 +133,7 @@ class FieldRow(QWidget):
         else:
             self._start = {**before, **self._start}
             self.show_problem("")
+            self._accepted()
 
     def _send(self, changes: list[tuple[str, object]]) -> tuple[Problem, ...]:
         """Hand changes to the document; the problems when it refuses them."""
@@ -159,7 +161,13 @@ class FieldRow(QWidget):
             self._document.set_values(list(start.items()), self.path)
             self._start = {}
         self.show_problem("")
+        self._accepted()
         self._show(self._document.scenario)
+
+    def _accepted(self) -> None:
+        """The edit may have set another path than the row's own."""
+        with self._own_edit():
+            self._document.accept(self.path)
 
     def end_edit(self) -> None:
         """The editor is left: what is typed next is another edit."""

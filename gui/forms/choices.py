@@ -1,25 +1,28 @@
 """What can be chosen where it depends on the scenario."""
 
 import re
+from typing import get_args
 
-from core.spec.checks import VLLM_CACHE_FORMATS
+from core.spec.architecture import MixtureOfExperts
+from core.spec.engine import EngineName
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
+from core.spec.speculative import DraftKind
+from core.spec.support import cache_formats_of, releases_of, weight_formats_of
 from core.words import Words
 from gui.fields.choice_edit import Choice
-from gui.forms.consequences import TEXTBOOK_ONLY, allowed_tensor_parallel, has_experts
-
-VLLM_VERSIONS = ("0.21", "0.19", "0.17", "0.11", "0.8")
+from gui.forms.consequences import has_experts
+from gui.forms.layouts import Layout, allowed_layouts, layout_of
 
 
 def weight_formats(scenario: Scenario, words: Words) -> list[Choice]:
-    """All formats that narrow something the model has, widest knowledge first as in the table."""
+    """The formats that the engine loads and that narrow something the model has."""
     now = scenario.precision.weights
-    textbook = scenario.engine.name == "textbook"
+    offered = weight_formats_of(scenario.engine.name)
     experts = has_experts(scenario.model)
     shown = []
     for key, known in WEIGHT_FORMATS.items():
-        fits = (experts or not key.endswith("_experts")) and (textbook or key not in TEXTBOOK_ONLY)
+        fits = key in offered and (experts or "_experts" not in key)
         if fits or key == now:
             # Mixtures have no width of their own: it depends on the model.
             bits = words("choices.bits", bits=f"{float(known.bits):.3g}") if known.bits else ""
@@ -30,42 +33,88 @@ def weight_formats(scenario: Scenario, words: Words) -> list[Choice]:
 def cache_formats(scenario: Scenario, words: Words) -> list[Choice]:
     """The formats that the engine can keep its cache in."""
     now = scenario.precision.kv_cache
-    textbook = scenario.engine.name == "textbook"
-    wide = scenario.precision.weights == "fp32"
-    shown = []
-    for key, known in CACHE_FORMATS.items():
-        if textbook or key in VLLM_CACHE_FORMATS or key == now or (wide and key == "fp32"):
-            shown.append(Choice(key, known.label, words("choices.bits", bits=f"{float(known.bits):.3g}")))
-    return shown
+    offered = cache_formats_of(scenario.engine.name, scenario.precision.weights)
+    return [
+        Choice(key, known.label, words("choices.bits", bits=f"{float(known.bits):.3g}"))
+        for key, known in CACHE_FORMATS.items()
+        if key in offered or key == now
+    ]
 
 
 def engines(scenario: Scenario, words: Words) -> list[Choice]:
-    """Engine and version as one choice, "name version"."""
-    now = scenario.engine.version
-    versions = list(VLLM_VERSIONS) if now in VLLM_VERSIONS else [now, *VLLM_VERSIONS]
-    shown = [Choice(f"vllm {v}", f"vLLM {v}") for v in versions]
-    return [*shown, Choice(f"textbook {now}", words("choices.engines.textbook"))]
+    """Engine and release as one choice, "name release"; the release in use is always among them."""
+    shown = []
+    for name in get_args(EngineName):
+        releases = list(releases_of(name))
+        if scenario.engine.name == name and scenario.engine.version not in releases and name != "textbook":
+            releases.insert(0, scenario.engine.version)
+        shown += [Choice(f"{name} {release}", engine_label(name, release, words)) for release in releases]
+    return shown
+
+
+def engine_label(name: str, release: str, words: Words) -> str:
+    """ "vLLM 0.21", "llama.cpp"; a fork has a name of its own."""
+    fork = f"choices.engines.{name}_{release}"
+    if words.has(fork):
+        return words(fork)
+    return f"{words(f'choices.engines.{name}')} {release}".strip()
 
 
 def engine_of(scenario: Scenario) -> str:
     """The value of the engine choice."""
-    return f"{scenario.engine.name} {scenario.engine.version}"
+    engine = scenario.engine
+    return f"{engine.name} {'' if engine.name == 'textbook' else engine.version}"
 
 
-def tensor_parallel(scenario: Scenario, words: Words) -> list[Choice]:
-    """Degrees that divide count and heads, with the number of copies that remain."""
-    count = scenario.deployment.accelerators
-    degrees = allowed_tensor_parallel(scenario, count)
-    now = scenario.deployment.tensor_parallel
-    if now not in degrees:
-        degrees = sorted({*degrees, now})
-    return [Choice(n, parallel_label(n, max(1, count // n), words)) for n in degrees]
+def layouts(scenario: Scenario, words: Words) -> list[Choice]:
+    """Ways to divide the devices, with the number of copies that remain."""
+    now = layout_of(scenario)
+    found = allowed_layouts(scenario, scenario.deployment.accelerators)
+    if now not in found:
+        found = [*found, now]
+    return [Choice(layout, layout_label(layout, words)) for layout in found]
 
 
-def parallel_label(degree: int, copies: int, words: Words) -> str:
-    """ "TP 2", or "TP 1 × 2 copies"."""
-    key = "choices.tp" if copies == 1 else "choices.tp_copies"
-    return words(key, degree=degree, copies=copies)
+def layout_label(layout: Layout, words: Words) -> str:
+    """ "TP 2", "PP 2", "TP 4 × PP 2", "TP 1 × 2 copies"."""
+    parts = []
+    if layout.tensor > 1 or layout.pipeline == 1:
+        parts.append(words("choices.tp", degree=layout.tensor))
+    if layout.pipeline > 1:
+        parts.append(words("choices.pp", stages=layout.pipeline))
+    if layout.copies > 1:
+        parts.append(words("choices.copies", copies=layout.copies))
+    return " × ".join(parts)
+
+
+def expert_groups(scenario: Scenario, words: Words) -> list[Choice]:
+    """Experts cut over the group, or divided whole over parts of it or all of it."""
+    most = max(
+        (
+            g.channel_mixer.experts
+            for g in scenario.model.architecture.kinds
+            if isinstance(g.channel_mixer, MixtureOfExperts)
+        ),
+        default=1,
+    )
+    degrees = [n for n in _divisors(scenario.deployment.tensor_parallel) if n <= most]
+    now = scenario.deployment.expert_parallel
+    return [
+        Choice(n, words("choices.ep", degree=n) if n > 1 else words("choices.off"))
+        for n in sorted({*degrees, now})
+    ]
+
+
+def attention_copies(scenario: Scenario, words: Words) -> list[Choice]:
+    """Attention shared by the group, or copied in it."""
+    degrees = {*_divisors(scenario.deployment.tensor_parallel), scenario.deployment.attention_data_parallel}
+    return [
+        Choice(n, words("choices.dp", degree=n) if n > 1 else words("choices.off")) for n in sorted(degrees)
+    ]
+
+
+def _divisors(number: int) -> list[int]:
+    return [n for n in range(1, number + 1) if number % n == 0]
 
 
 def links(scenario: Scenario, words: Words) -> list[Choice]:
@@ -75,9 +124,11 @@ def links(scenario: Scenario, words: Words) -> list[Choice]:
     if device.pcie.gen:
         pcie = words("choices.links.pcie_gen", gen=device.pcie.gen, lanes=device.pcie.lanes or 16)
     if device.scale_up.gbps_per_direction is None:
-        return [Choice("auto" if now == "auto" else now, pcie)]
+        near = "auto" if now == "pcie_host" else now
+        return [Choice(near, pcie), Choice("pcie_host", words("choices.links.pcie_host", pcie=pcie))]
     fast = "scale_up" if now == "scale_up" else "auto"
-    return [Choice(fast, link_name(device.scale_up.kind, words)), Choice("pcie", pcie)]
+    slow = [Choice("pcie", pcie), Choice("pcie_host", words("choices.links.pcie_host", pcie=pcie))]
+    return [Choice(fast, link_name(device.scale_up.kind, words)), *slow]
 
 
 def link_name(kind: str, words: Words) -> str:
@@ -98,3 +149,31 @@ def loads(scenario: Scenario, words: Words) -> list[Choice]:
 def graphs(scenario: Scenario, words: Words) -> list[Choice]:
     """CUDA graphs on or off; the field says the opposite."""
     return [Choice(False, words("choices.on")), Choice(True, words("choices.off"))]
+
+
+def on_off(scenario: Scenario, words: Words) -> list[Choice]:
+    """A switch."""
+    return [Choice(False, words("choices.off")), Choice(True, words("choices.on"))]
+
+
+def auto_on_off(scenario: Scenario, words: Words) -> list[Choice]:
+    """A switch that the engine may set itself."""
+    return [Choice(None, words("choices.auto")), *reversed(on_off(scenario, words))]
+
+
+def cache_places(scenario: Scenario, words: Words) -> list[Choice]:
+    """Where the cache lies."""
+    return [Choice(False, words("choices.on_gpu")), Choice(True, words("choices.on_host"))]
+
+
+def backends(scenario: Scenario, words: Words) -> list[Choice]:
+    """What llama.cpp computes with."""
+    return [Choice(key, words(f"choices.backends.{key}")) for key in ("auto", "vulkan")]
+
+
+def drafts(scenario: Scenario, words: Words) -> list[Choice]:
+    """What proposes tokens; the model's own module only where it has one."""
+    now = scenario.speculative.kind
+    module = bool(scenario.model.architecture.mtp_groups) or now == "mtp"
+    kinds = [kind for kind in get_args(DraftKind) if kind != "mtp" or module]
+    return [Choice(kind, words(f"choices.drafts.{kind}")) for kind in kinds]

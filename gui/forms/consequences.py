@@ -2,19 +2,21 @@
 
 from collections.abc import Mapping
 
-from core.errors import InferometerError
+from core.errors import InferometerError, Problem
+from core.model.parameters import mtp_parameters, stored_parameters
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import MixtureOfExperts
 from core.spec.change import with_value
-from core.spec.checks import check
-from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from core.spec.engine import Engine, EngineName
+from core.spec.formats import WEIGHT_FORMATS
 from core.spec.model import Model
 from core.spec.scenario import Scenario
+from core.spec.support import nearest_cache, nearest_weights, releases_of, weight_formats_of
+from gui.forms.layouts import Layout, customary, fitting_layout, layout_of
 
 Changes = list[tuple[str, object]]
 _PLAIN = ("bf16", "fp16", "fp32")
-# Formats of the textbook rules, and what an engine has in their place.
-TEXTBOOK_ONLY = {"int8": "w8a16", "int4": "int4_g128"}
+_LLAMA = ("llamacpp", "ollama")
 
 
 def has_experts(model: Model) -> bool:
@@ -54,28 +56,19 @@ def weights_for(scenario: Scenario, model: Model) -> str:
     return "bf16" if came_with_model or without_experts else now
 
 
-def allowed_tensor_parallel(scenario: Scenario, count: int) -> list[int]:
-    """Degrees that divide the count and cut no head of the model."""
-    allowed = []
-    for degree in range(1, min(count, 1024) + 1):
-        if count % degree:
-            continue
-        deployment = scenario.deployment.model_copy(update={"accelerators": count, "tensor_parallel": degree})
-        tried = scenario.model_copy(update={"deployment": deployment})
-        if not any("deployment.tensor_parallel" in p.paths and p.severity == "error" for p in check(tried)):
-            allowed.append(degree)
-    return allowed or [1]
-
-
-def fitting_tensor_parallel(scenario: Scenario, count: int, intent: tuple[int, int]) -> int:
-    """A degree for ``count`` devices in the spirit of ``intent`` (devices, degree) before the change.
-
-    One copy over all devices stays one copy over all; otherwise the degree stays where it can.
-    """
-    allowed = allowed_tensor_parallel(scenario, count)
-    devices, degree = intent
-    wanted = count if degree == devices else degree
-    return max((n for n in allowed if n <= wanted), default=1)
+def layout_changes(scenario: Scenario, layout: Layout) -> Changes:
+    """Set the layout; divisions inside a group follow where they no longer divide it."""
+    place = scenario.deployment
+    tp, old = layout.tensor, place.tensor_parallel
+    experts = tp if place.expert_parallel == old and old > 1 else place.expert_parallel
+    copies = tp if place.attention_data_parallel == old and old > 1 else place.attention_data_parallel
+    changes: Changes = [
+        ("deployment.tensor_parallel", tp),
+        ("deployment.pipeline_parallel", layout.pipeline),
+        ("deployment.expert_parallel", experts if tp % experts == 0 else 1),
+        ("deployment.attention_data_parallel", copies if tp % copies == 0 else 1),
+    ]
+    return [changes[0], *_only_new(scenario, changes[1:])]
 
 
 def model_changes(scenario: Scenario, model: Model) -> Changes:
@@ -85,11 +78,48 @@ def model_changes(scenario: Scenario, model: Model) -> Changes:
     changes.append(("engine.max_model_len", limit))
     changes += _lengths_within(scenario, limit)
     tried = scenario.model_copy(update={"model": model})
-    deployment = scenario.deployment
-    intent = (deployment.accelerators, deployment.tensor_parallel)
-    degree = fitting_tensor_parallel(tried, deployment.accelerators, intent)
-    changes.append(("deployment.tensor_parallel", degree))
+    changes += _placed(tried)
+    changes += _draft_of(tried)
     return [("model", model), *_only_new(scenario, changes)]
+
+
+def edited_model_changes(scenario: Scenario, model: Model) -> Changes:
+    """The model's numbers were edited: formats stay, lengths and parallelism follow where they must."""
+    limit = min(scenario.engine.max_model_len, model.max_context)
+    tried = scenario.model_copy(update={"model": model})
+    changes: Changes = [("engine.max_model_len", limit), *_lengths_within(scenario, limit)]
+    changes += [*_placed(tried), *_draft_of(tried)]
+    return [("model", model), *_only_new(scenario, changes)]
+
+
+def _placed(tried: Scenario, before: Scenario | None = None) -> Changes:
+    """The layout of a scenario where it is allowed, else the nearest; experts are only spread if any."""
+    intent = customary(layout_of(tried), before or tried, tried)
+    layout = fitting_layout(tried, tried.deployment.accelerators, intent)
+    changes = layout_changes(tried, layout)
+    if not has_experts(tried.model):
+        changes = [c for c in changes if c[0] != "deployment.expert_parallel"]
+        changes.append(("deployment.expert_parallel", 1))
+    return changes
+
+
+def _draft_of(tried: Scenario) -> Changes:
+    """A model without a prediction module cannot draft with it."""
+    gone = tried.speculative.kind == "mtp" and not tried.model.architecture.mtp_groups
+    return [("speculative.kind", "none")] if gone and not tried.speculative.draft_parameters else []
+
+
+def draft_changes(scenario: Scenario, kind: object) -> Changes:
+    """Choose what drafts.  A draft that the model does not bring starts with a customary size.
+
+    EAGLE heads are one layer wide (arXiv:2401.15077); a separate draft is about a twentieth of the model.
+    """
+    arch = scenario.model.architecture
+    stored = stored_parameters(arch)
+    size = {"eagle": max(1, stored // max(1, arch.layers)), "draft_model": max(1, stored // 20)}
+    known = scenario.speculative.draft_parameters
+    wanted = 0 if kind == "mtp" and mtp_parameters(arch) else size.get(str(kind), known)
+    return [("speculative.kind", kind), *_only_new(scenario, [("speculative.draft_parameters", wanted)])]
 
 
 def _lengths_within(scenario: Scenario, limit: int) -> Changes:
@@ -128,36 +158,45 @@ def accelerator_changes(scenario: Scenario, accelerator: Accelerator) -> Changes
     return changes
 
 
-def count_changes(scenario: Scenario, count: object, intent: tuple[int, int]) -> Changes:
-    """Set the number of devices; the parallelism follows."""
+def count_changes(scenario: Scenario, count: object, intent: Layout) -> Changes:
+    """Set the number of devices; the parallelism follows in the spirit of ``intent``."""
     changes: Changes = [("deployment.accelerators", count)]
     if isinstance(count, int) and 1 <= count <= 4096:
-        changes.append(("deployment.tensor_parallel", fitting_tensor_parallel(scenario, count, intent)))
+        changes += layout_changes(scenario, fitting_layout(scenario, count, intent))
     return changes
 
 
 def engine_changes(scenario: Scenario, engine: object) -> Changes:
-    """Choose engine and version, given as "name version"; formats that it lacks are exchanged."""
+    """Choose engine and release, given as "name release"; what it lacks is exchanged."""
     name, _, version = str(engine).partition(" ")
     changes: Changes = [("engine.name", name)]
-    if version:
+    if name != "textbook":
         changes.append(("engine.version", version))
-    cache = scenario.precision.kv_cache
-    if name == "vllm" and cache not in ("bf16", "fp16", "fp8", "fp32"):
-        narrow = CACHE_FORMATS[cache].bits <= 10 if cache in CACHE_FORMATS else False
-        changes.append(("precision.kv_cache", "fp8" if narrow else "bf16"))
-    if name == "vllm" and scenario.precision.weights in TEXTBOOK_ONLY:
-        changes.append(("precision.weights", TEXTBOOK_ONLY[scenario.precision.weights]))
-    if name == "vllm":
-        engined = scenario.model_copy(update={"engine": scenario.engine.model_copy(update={"name": name})})
-        deployment = scenario.deployment
-        intent = (deployment.accelerators, deployment.tensor_parallel)
-        degree = fitting_tensor_parallel(engined, deployment.accelerators, intent)
-        changes.append(("deployment.tensor_parallel", degree))
-        needed = scenario.workload.tokens_per_request
-        if needed > scenario.engine.max_model_len:
-            changes.append(("engine.max_model_len", needed))
-    return changes
+    try:
+        known = Engine.model_validate({**scenario.engine.model_dump(), "name": name})
+    except ValueError:
+        return changes  # the document says why
+    engined = scenario.model_copy(update={"engine": known})
+    weights = nearest_weights(known.name, scenario.precision.weights)
+    changes += [
+        ("precision.weights", weights),
+        ("precision.kv_cache", _cache_for(known, scenario.precision.kv_cache, weights)),
+        *_placed(engined, scenario),
+    ]
+    if known.name != "textbook" and scenario.workload.tokens_per_request > known.max_model_len:
+        changes.append(("engine.max_model_len", scenario.workload.tokens_per_request))
+    if known.name not in ("vllm", "sglang", "trtllm"):
+        changes += [("deployment.expert_parallel", 1), ("deployment.attention_data_parallel", 1)]
+    return [changes[0], *_only_new(scenario, changes[1:])]
+
+
+def _cache_for(engine: Engine, cache: str, weights: str) -> str:
+    """The engine's own 16 bits stand for the other engine's."""
+    if engine.name in _LLAMA and cache == "bf16":
+        return "fp16"
+    if cache == "fp16" and engine.name not in (*_LLAMA, "textbook") and weights != "fp16":
+        return "bf16"
+    return nearest_cache(engine.name, cache, weights)
 
 
 def preset_changes(scenario: Scenario, preset: Mapping[str, object]) -> Changes:
@@ -180,3 +219,65 @@ def preset_changes(scenario: Scenario, preset: Mapping[str, object]) -> Changes:
         ("workload.output_tokens", output),
         ("workload.shared_prefix_tokens", prefix),
     ]
+
+
+def settled(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[Problem, ...]]:
+    """An imported scenario made to agree with itself, and what was changed for that.
+
+    What was imported is kept; what the document had before gives way.
+    """
+    notes: list[Problem] = []
+    scenario = _with_engine_for_format(scenario, before, notes)
+    cache = nearest_cache(scenario.engine.name, scenario.precision.kv_cache, scenario.precision.weights)
+    steps: list[Changes] = [
+        _draft_of(scenario),
+        _draft_size(scenario),
+        [("precision.kv_cache", cache)],
+        _placed(_spread_as(scenario, before)),
+        _lengths_within(scenario, min(scenario.engine.max_model_len, scenario.model.max_context)),
+    ]
+    if scenario.deployment.link == "scale_up" and scenario.accelerator.scale_up.gbps_per_direction is None:
+        steps.append([("deployment.link", "auto")])
+    told: set[str] = set()
+    for changes in steps:
+        for path, value in _only_new(scenario, changes):
+            scenario = with_value(scenario, path, value)
+            told.add(path)
+    named = tuple(sorted(told - {"speculative.draft_parameters"}))
+    notes += [Problem("intake.followed", (path,), {}, "note") for path in named]
+    if "speculative.draft_parameters" in told:
+        notes.append(Problem("intake.draft_size", ("speculative.draft_parameters",), {}, "note"))
+    return scenario, tuple(notes)
+
+
+def _with_engine_for_format(scenario: Scenario, before: Scenario, notes: list[Problem]) -> Scenario:
+    """A file's format decides the engine where the one in use does not serve it."""
+    weights = scenario.precision.weights
+    if weights in weight_formats_of(scenario.engine.name) or scenario.engine != before.engine:
+        return scenario
+    servers: tuple[EngineName, ...] = ("llamacpp", "mlx", "vllm", "transformers")
+    name = next((e for e in servers if weights in weight_formats_of(e)), None)
+    if name is None:
+        return scenario
+    for path, value in engine_changes(scenario, f"{name} {releases_of(name)[0]}"):
+        scenario = with_value(scenario, path, value)
+    values = {"format": WEIGHT_FORMATS[weights].label}
+    notes.append(Problem("intake.engine_changed", ("engine.name",), values, "note"))
+    return scenario
+
+
+def _spread_as(scenario: Scenario, before: Scenario) -> Scenario:
+    """Other devices are divided in the spirit of those before them."""
+    if scenario.accelerator == before.accelerator or scenario.engine != before.engine:
+        return scenario
+    layout = fitting_layout(scenario, scenario.deployment.accelerators, layout_of(before))
+    for path, value in layout_changes(scenario, layout):
+        scenario = with_value(scenario, path, value)
+    return scenario
+
+
+def _draft_size(scenario: Scenario) -> Changes:
+    """A draft whose size nobody stated gets a customary one."""
+    draft = scenario.speculative
+    missing = draft.kind in ("eagle", "draft_model") and not draft.draft_parameters
+    return draft_changes(scenario, draft.kind) if missing else []

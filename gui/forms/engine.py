@@ -1,76 +1,226 @@
-"""The Engine section: who serves, and the settings that decide memory and batching."""
+"""The Engine section: who serves, how the model is divided, and the settings of that engine."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from core.spec.change import get_value
-from core.spec.engine import Engine
+from core.errors import InferometerError
+from core.importers.command_text import command_for
+from core.model.cache import recurrent_state_elements
+from core.spec.architecture import LatentAttention
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui.document import Document
+from gui.fields.binder import ChoicesOf
 from gui.fields.binder import build as bind
 from gui.fields.choice_edit import ChoiceEdit
-from gui.fields.quantity_edit import QuantityEdit
-from gui.fields.row import FieldRow
+from gui.fields.row import Changes, FieldRow
 from gui.forms import choices
-from gui.forms.consequences import engine_changes
+from gui.forms.consequences import draft_changes, engine_changes, has_experts, layout_changes
+from gui.forms.layouts import Layout, layout_of
 from gui.forms.parts import Part
-from gui.widgets.link_button import LinkButton
-
-_DEFAULTED = ("gpu_memory_utilization", "max_num_seqs", "max_num_batched_tokens", "block_size")
+from gui.forms.row_group import Item, MoreRows, RowGroup, always
+from gui.widgets.copy_button import CopyButton
 
 
 def build(document: Document, words: Words) -> Part:
     """Engine, parallelism, length, memory; the rest behind "More"."""
-    own = words("forms.engine_default")
-    main = [
-        _engine_row(document, words),
-        bind(document, "deployment.tensor_parallel", words, choices=choices.tensor_parallel),
-        bind(document, "engine.max_model_len", words),
-        bind(document, "engine.gpu_memory_utilization", words),
-    ]
-    more = [
-        bind(document, "engine.max_num_seqs", words, placeholder=own),
-        bind(document, "engine.max_num_batched_tokens", words, placeholder=own),
-        bind(document, "engine.block_size", words),
-        bind(document, "engine.enforce_eager", words, choices=choices.graphs),
-    ]
-    button = LinkButton(words("forms.more"))
-    button.setCheckable(True)
-
-    def unfold(shown: bool) -> None:
-        button.setText(words("forms.less" if shown else "forms.more"))
-        for row in more:
-            row.setVisible(shown)
-
-    button.toggled.connect(unfold)
-    unfold(False)
-    rows = [*main, *more]
+    fields = _Fields(document, words)
+    main = RowGroup(fields.main())
+    more = MoreRows(words("forms.more"), fields.more, fields.said)
+    copy = CopyButton(words("forms.copy_command"), words("forms.copied"))
+    copy.setToolTip(words("forms.copy_command_help"))
+    copy.asked.connect(lambda: copy.put(_command(document.scenario)))
 
     def refresh(scenario: Scenario) -> None:
-        for row in rows:
-            name = row.path.removeprefix("engine.")
-            if name in _DEFAULTED and isinstance(row.editor, QuantityEdit):
-                row.editor.set_changed_dot(get_value(scenario, row.path) != Engine.model_fields[name].default)
+        main.refresh(scenario)
+        more.refresh(scenario)
+        copy.setEnabled(scenario.engine.name in _WITH_COMMAND)
 
-    return Part("engine", rows, _summary, refresh, button)
+    return Part("engine", [main, more], _summary, refresh, copy)
 
 
-def _engine_row(document: Document, words: Words) -> FieldRow:
-    editor = ChoiceEdit()
+_WITH_COMMAND = ("vllm", "sglang", "trtllm", "llamacpp", "ollama")
 
-    def show(scenario: Scenario) -> None:
-        editor.set_choices(choices.engines(scenario, words))
-        editor.set_value(choices.engine_of(scenario))
 
-    def changes(scenario: Scenario, value: object) -> Sequence[tuple[str, object]]:
-        return engine_changes(scenario, value)
+def _command(scenario: Scenario) -> str:
+    try:
+        return command_for(scenario)
+    except InferometerError:
+        return ""  # the button is not enabled for an engine that no command starts
 
-    row = FieldRow(document, "engine.name", words, editor, show, changes)
-    editor.chosen.connect(row.commit)
-    return row
+
+class _Fields:
+    """Makes the rows of the section."""
+
+    def __init__(self, document: Document, words: Words) -> None:
+        self._document = document
+        self._words = words
+
+    def _item(
+        self,
+        path: str,
+        offered: ChoicesOf | None = None,
+        when: Callable[[Scenario], bool] = always,
+        changes: Changes | None = None,
+        empty: str = "forms.engine_default",
+        dot: bool = True,
+    ) -> Item:
+        own = self._words(empty)
+        make = partial(
+            bind, self._document, path, self._words, choices=offered, changes=changes, placeholder=own
+        )
+        return Item(path, make, when, dot)
+
+    def main(self) -> list[Item]:
+        """What most people set."""
+        item = self._item
+        return [
+            Item("engine.name", self._engine),
+            Item("deployment.tensor_parallel", self._layout),
+            item("deployment.expert_parallel", choices.expert_groups, when=_spread),
+            item("deployment.attention_data_parallel", choices.attention_copies, when=_copied),
+            item("engine.max_model_len", dot=False),
+            item("engine.gpu_memory_utilization"),
+            item("engine.mem_fraction_static"),
+            item("engine.kv_cache_free_gpu_mem_fraction"),
+            item("engine.n_gpu_layers", empty="forms.all_layers"),
+            item("engine.n_cpu_moe", when=_with_experts),
+            item("engine.static_cache", choices.on_off),
+            item("engine.wired_limit_gib", empty="forms.system_default"),
+        ]
+
+    def more(self) -> list[RowGroup]:
+        """What few set."""
+        item, words = self._item, self._words
+        return [
+            RowGroup(
+                [
+                    item("engine.max_num_seqs"),
+                    item("engine.max_batch_size"),
+                    item("engine.max_num_batched_tokens"),
+                    item("engine.chunked_prefill_size"),
+                    item("engine.n_parallel"),
+                    item("engine.n_batch"),
+                    item("engine.n_ubatch"),
+                    item("engine.block_size"),
+                    item("engine.enforce_eager", choices.graphs),
+                    item("engine.flash_attention", choices.auto_on_off),
+                    item("engine.kv_unified", choices.auto_on_off),
+                    item("engine.kv_on_host", choices.cache_places),
+                    item("engine.backend", choices.backends),
+                    item("engine.attention_max_batch_mib", when=_is_fork, empty="forms.no_limit"),
+                    item("engine.max_mamba_cache_size", when=_with_states),
+                ],
+            ),
+            RowGroup(
+                [
+                    item("speculative.kind", choices.drafts, changes=draft_changes),
+                    item("speculative.tokens", when=_drafting),
+                    item("speculative.acceptance", when=_drafting),
+                    item("speculative.draft_parameters", when=_own_draft),
+                    item("speculative.draft_layers", when=_own_draft),
+                    item("speculative.draft_cache_elements", when=_own_draft),
+                ],
+                words("forms.groups.speculative"),
+            ),
+            RowGroup(
+                [item("engine.max_loras"), item("engine.lora_rank", when=lambda s: s.engine.max_loras > 0)],
+                words("forms.groups.adapters"),
+            ),
+            RowGroup(
+                [
+                    item("host.memory_bandwidth_gbps", when=_on_host),
+                    item("host.cores", when=_on_host),
+                    item("host.gflops_per_core", when=_on_host),
+                ],
+                words("forms.groups.host"),
+            ),
+        ]
+
+    def said(self, count: int) -> str:
+        """How many settings differ from the engine's own."""
+        return self._words("forms.more_set", count=count) if count else ""
+
+    def _engine(self) -> FieldRow:
+        editor = ChoiceEdit()
+        words = self._words
+
+        def show(scenario: Scenario) -> None:
+            editor.set_choices(choices.engines(scenario, words))
+            editor.set_value(choices.engine_of(scenario))
+
+        def changes(scenario: Scenario, value: object) -> Sequence[tuple[str, object]]:
+            return engine_changes(scenario, value)
+
+        row = FieldRow(self._document, "engine.name", words, editor, show, changes)
+        editor.chosen.connect(row.commit)
+        return row
+
+    def _layout(self) -> FieldRow:
+        editor = ChoiceEdit()
+        words = self._words
+
+        def show(scenario: Scenario) -> None:
+            editor.set_choices(choices.layouts(scenario, words))
+            editor.set_value(layout_of(scenario))
+
+        def changes(scenario: Scenario, value: object) -> Sequence[tuple[str, object]]:
+            assert isinstance(value, Layout)
+            return layout_changes(scenario, value)
+
+        row = FieldRow(self._document, "deployment.tensor_parallel", words, editor, show, changes)
+        editor.chosen.connect(row.commit)
+        return row
+
+
+def _with_experts(scenario: Scenario) -> bool:
+    return has_experts(scenario.model)
+
+
+def _spread(scenario: Scenario) -> bool:
+    place = scenario.deployment
+    return place.expert_parallel > 1 or (place.tensor_parallel > 1 and has_experts(scenario.model))
+
+
+def _copied(scenario: Scenario) -> bool:
+    """Copies pay where the group would hold the same cache many times: latent attention, mixtures."""
+    place, kinds = scenario.deployment, scenario.model.architecture.kinds
+    latent = any(isinstance(g.token_mixer, LatentAttention) for g in kinds)
+    useful = place.tensor_parallel > 1 and (latent or has_experts(scenario.model))
+    return place.attention_data_parallel > 1 or useful
+
+
+def _with_states(scenario: Scenario) -> bool:
+    return sum(recurrent_state_elements(scenario.model.architecture)) > 0
+
+
+def _is_fork(scenario: Scenario) -> bool:
+    return scenario.engine.version.startswith("ik")
+
+
+def _drafting(scenario: Scenario) -> bool:
+    return scenario.speculative.kind != "none"
+
+
+def _own_draft(scenario: Scenario) -> bool:
+    draft = scenario.speculative
+    module = draft.kind == "mtp" and bool(scenario.model.architecture.mtp_groups)
+    return draft.kind not in ("none", "ngram") and not module
+
+
+def _on_host(scenario: Scenario) -> bool:
+    """Whether the host's memory or processor does part of the work."""
+    engine = scenario.engine
+    offloaded = engine.n_gpu_layers is not None or engine.n_cpu_moe > 0 or engine.kv_on_host
+    return offloaded or scenario.accelerator.kind == "cpu"
 
 
 def _summary(scenario: Scenario, words: Words) -> str:
-    engine = next(c.label for c in choices.engines(scenario, words) if c.value == choices.engine_of(scenario))
-    parts = [engine, words("choices.tp", degree=scenario.deployment.tensor_parallel)]
-    return " · ".join([*parts, f"{scenario.engine.gpu_memory_utilization:.2f}"])
+    engine = scenario.engine
+    release = "" if engine.name == "textbook" else engine.version
+    parts = [choices.engine_label(engine.name, release, words)]
+    if scenario.deployment.accelerators > 1 or engine.name in ("vllm", "textbook"):
+        parts.append(choices.layout_label(layout_of(scenario), words))
+    if engine.name in ("vllm", "textbook"):
+        parts.append(f"{engine.gpu_memory_utilization:.2f}")
+    return " · ".join(parts)

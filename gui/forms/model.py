@@ -2,35 +2,34 @@
 
 from collections.abc import Sequence
 
-from core.catalog.models import load_model, search_models
 from core.errors import InferometerError
 from core.model.parameters import active_parameters_with_embedding, stored_parameters
 from core.spec.architecture import Attention, LatentAttention
 from core.spec.model import Model
 from core.spec.scenario import Scenario
-from core.units import show_tokens, three_digits
+from core.units import show_count, show_tokens, three_digits
 from core.words import Words
+from gui.catalogue import Catalogue
 from gui.document import Document
 from gui.fields.choice_edit import Choice
 from gui.fields.row import FieldRow
 from gui.fields.search_edit import SearchEdit
 from gui.forms.consequences import model_changes
 from gui.forms.parts import Part
+from gui.forms.pinned import with_pinned
 from gui.forms.section import FactRow
+from gui.sheets.marks import by_numbers, is_edited
+from gui.widgets.link_button import LinkButton
 
-_MOST_HITS = 60
+BY_NUMBERS = object()  # the entry of the search box that starts a model from numbers
 
 
 def size_text(parameters: float) -> str:
     """A number of parameters as people say it: 32.8 B, 494 M."""
-    steps = ((1e12, "T"), (1e9, "B"))
-    factor, letter = next(((f, x) for f, x in steps if parameters >= f * 0.9995), (1e6, "M"))
-    return f"{three_digits(parameters / factor)} {letter}"
-
-
-def _hits(query: str) -> list[Choice]:
-    found = search_models(query, _MOST_HITS)
-    return [Choice(m.id, m.name, size_text(m.parameters) if m.parameters else "") for m in found]
+    for factor, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K")):
+        if parameters >= factor * 0.9995:
+            return f"{three_digits(parameters / factor)} {letter}"
+    return show_count(parameters)
 
 
 def _heads(model: Model) -> str:
@@ -55,19 +54,34 @@ def facts(model: Model, words: Words) -> tuple[str, str, str, str]:
     return size, str(model.architecture.layers), _heads(model), show_tokens(model.max_context)
 
 
-def build(document: Document, words: Words) -> Part:
-    """Search and facts."""
-    editor = SearchEdit(_hits)
+def build(document: Document, words: Words, catalogue: Catalogue) -> Part:
+    """Search and facts; "Details" opens the sheet."""
+    numbers = Choice(BY_NUMBERS, words("forms.by_numbers"), words("forms.by_numbers_detail"))
+
+    def hits(query: str) -> list[Choice]:
+        found = catalogue.search_models(query)
+        shown = [Choice(m.id, m.name, size_text(m.parameters) if m.parameters else "") for m in found]
+        return with_pinned(shown, numbers, query)
+
+    editor = SearchEdit(hits)
     editor.setPlaceholderText(words("forms.search_models"))
+    details = LinkButton(words("forms.details"))
+    details.setAccessibleName(words("forms.model_details"))
+    details.setToolTip(words("forms.model_details"))
 
     def show(scenario: Scenario) -> None:
-        editor.set_entry(scenario.model.name)
+        edited = is_edited(scenario.model)
+        editor.set_entry(scenario.model.name, words("sheet.edited") if edited else "")
 
     row = FieldRow(document, "model", words, editor, show, label="", changes=_changes)
 
     def choose(key: object) -> None:
+        if key is BY_NUMBERS:
+            row.commit(by_numbers(words))
+            details.click()
+            return
         try:
-            row.commit(load_model(str(key)))
+            row.commit(catalogue.model(str(key)))
         except InferometerError as error:
             row.refuse(error.problems[0])
 
@@ -79,7 +93,7 @@ def build(document: Document, words: Words) -> Part:
         for line, value in zip(lines, facts(scenario.model, words), strict=True):
             line.set_value(value)
 
-    return Part("model", [row, *lines], _summary, refresh)
+    return Part("model", [row, *lines], _summary, refresh, details)
 
 
 def _changes(scenario: Scenario, model: object) -> Sequence[tuple[str, object]]:

@@ -1,24 +1,37 @@
 """The forms: six sections in one scrolling column, bound to the document."""
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QComboBox, QFrame, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from core.spec.scenario import Scenario
 from core.words import Words
+from gui.catalogue import Catalogue
 from gui.document import Document
 from gui.fields.row import FieldRow
 from gui.forms import engine, hardware, model, precision, targets, workload
+from gui.forms.row_group import MoreRows, RowGroup
 from gui.forms.section import FactRow, Section
 from gui.theme import manager, theme
+from gui.widgets.link_button import LinkButton
 
-_BUILDERS = (model.build, hardware.build, precision.build, engine.build, workload.build, targets.build)
 # Which sections are worth their room first.
 _OPEN_ORDER = ("hardware", "workload", "engine", "targets", "model", "precision")
 _LABEL_WIDTH = {"small": 88, "medium": 96, "large": 96}
 _WIDTH = {"small": 272, "medium": 288, "large": 320}
 _OPEN_COUNT = {"small": 2, "medium": 4, "large": 6}
 _HEAD_HEIGHT = {"small": 32, "medium": 36, "large": 36}
+# Fields that are edited together with another one.
+_SHOWN_WITH = {
+    "engine.version": "engine.name",
+    "deployment.pipeline_parallel": "deployment.tensor_parallel",
+}
+
+
+def _rows_of(widget: QWidget) -> list[FieldRow]:
+    if isinstance(widget, FieldRow):
+        return [widget]
+    return widget.rows if isinstance(widget, RowGroup | MoreRows) else []
 
 
 class _Column(QWidget):
@@ -30,7 +43,13 @@ class _Column(QWidget):
 
 
 class FormsPanel(QScrollArea):
-    """Shows the document's scenario and edits it.  Widths are the workspace's to set."""
+    """Shows the document's scenario and edits it.  Widths are the workspace's to set.
+
+    ``details_asked`` carries "model" or "hardware", ``computer_asked`` wants this computer's devices.
+    """
+
+    details_asked = Signal(str)
+    computer_asked = Signal()
 
     def __init__(self, document: Document, words: Words, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -43,7 +62,15 @@ class FormsPanel(QScrollArea):
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.parts = [build(document, words) for build in _BUILDERS]
+        self.catalogue = Catalogue(self)
+        self.parts = [
+            model.build(document, words, self.catalogue),
+            hardware.build(document, words, self.catalogue, self.computer_asked.emit),
+            precision.build(document, words),
+            engine.build(document, words),
+            workload.build(document, words),
+            targets.build(document, words),
+        ]
         self.sections: dict[str, Section] = {}
         column = _Column()
         layout = self._column = QVBoxLayout(column)
@@ -52,23 +79,34 @@ class FormsPanel(QScrollArea):
         for part in self.parts:
             section = Section(part.key, words(f"forms.sections.{part.key}"), part.rows, part.action)
             self.sections[part.key] = section
+            if part.key in ("model", "hardware") and isinstance(part.action, LinkButton):
+                part.action.clicked.connect(lambda _=False, key=part.key: self.details_asked.emit(key))
             layout.addWidget(section)
         layout.addStretch(1)
         self.setWidget(column)
-        self.rows = [row for part in self.parts for row in part.rows if isinstance(row, FieldRow)]
+        for part in self.parts:
+            for rows in part.rows:
+                if isinstance(rows, RowGroup | MoreRows):
+                    rows.row_made.connect(self._on_row_made)
         document.changed.connect(self._on_changed)
         document.refused_changed.connect(self._open_refused)
         manager.changed.connect(self._restyle)
         self._restyle()
         self.refresh(document.scenario)
 
+    @property
+    def rows(self) -> list[FieldRow]:
+        """All rows that exist; those of other engines and of "More" are made when they are shown."""
+        return [row for part in self.parts for rows in part.rows for row in _rows_of(rows)]
+
     # -- following the document ------------------------------------------------------------------
 
     def refresh(self, scenario: Scenario) -> None:
         """Show a scenario; editors that already do are left alone."""
-        for row in self.rows:
-            row.refresh(scenario)
         for part in self.parts:
+            for row in part.rows:
+                if isinstance(row, FieldRow):
+                    row.refresh(scenario)
             part.refresh(scenario)
             self.sections[part.key].set_summary(part.summary(scenario, self._words))
 
@@ -103,13 +141,17 @@ class FormsPanel(QScrollArea):
 
     def _restyle(self) -> None:
         t = theme()
+        width = t.px(_LABEL_WIDTH[self._density])
         for part in self.parts:
-            for row in part.rows:
-                if isinstance(row, FieldRow | FactRow):
-                    row.set_label_width(t.px(_LABEL_WIDTH[self._density]))
+            for rows in part.rows:
+                for row in [rows] if isinstance(rows, FactRow) else _rows_of(rows):
+                    row.set_label_width(width)
         for section in self.sections.values():
             section.set_head_height(_HEAD_HEIGHT[self._density])
         self.update()
+
+    def _on_row_made(self, row: FieldRow) -> None:
+        row.set_label_width(theme().px(_LABEL_WIDTH[self._density]))
 
     # -- finding fields --------------------------------------------------------------------------
 
@@ -118,15 +160,30 @@ class FormsPanel(QScrollArea):
         exact = next((row for row in self.rows if row.path == path), None)
         if exact is not None:
             return exact
-        if path == "engine.version":
-            return self.row_of("engine.name")
+        if path in _SHOWN_WITH:
+            return self.row_of(_SHOWN_WITH[path])
         return next((row for row in self.rows if path.startswith(f"{row.path}.")), None)
 
+    def edits(self, path: str) -> bool:
+        """Whether a row of the forms edits exactly this field, now or when "More" is opened."""
+        found = self.row_of(path)
+        scenario = self._document.scenario
+        hidden = any(
+            isinstance(rows, MoreRows | RowGroup) and rows.knows(path, scenario)
+            for part in self.parts
+            for rows in part.rows
+        )
+        return hidden or (found is not None and found.path in (path, _SHOWN_WITH.get(path)))
+
     def _section_of(self, row: FieldRow) -> Section | None:
-        return next((s for s in self.sections.values() if row in s.rows), None)
+        return next((s for s in self.sections.values() if s.isAncestorOf(row)), None)
 
     def focus_field(self, path: str) -> None:
         """Open the section of a field, scroll to it, and put the focus there."""
+        for part in self.parts:
+            for rows in part.rows:
+                if isinstance(rows, MoreRows) and rows.knows(path, self._document.scenario):
+                    rows.set_open(True)
         row = self.row_of(path)
         section = self._section_of(row) if row is not None else None
         if row is None or section is None:

@@ -2,14 +2,29 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QPointF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from gui import icons
 from gui.theme import manager, theme
+from gui.widgets import paint
 
 _ICONS = {"bad": "circle_x", "warn": "warn", "good": "circle_tick", "info": "info"}
+
+
+class _Elided(QLabel):
+    """One line that gives way to the links behind it."""
+
+    def minimumSizeHint(self) -> QSize:
+        """Never a reason for a wider window."""
+        return QSize(40, super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The words, shortened where there is no room."""
+        painter = QPainter(self)
+        paint.text(painter, QRectF(self.rect()), self.text(), self.font(), theme().ink)
+        painter.end()
 
 
 class MessageStrip(QWidget):
@@ -23,7 +38,7 @@ class MessageStrip(QWidget):
         self._layout = QHBoxLayout(self)
         self._layout.setContentsMargins(50, 0, 24, 0)
         self._layout.setSpacing(16)
-        self._text = QLabel(self)
+        self._text = _Elided(self)
         self._text.setTextFormat(Qt.TextFormat.PlainText)
         self._text.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         self._layout.addWidget(self._text)
@@ -47,6 +62,7 @@ class MessageStrip(QWidget):
         self.setAccessibleName(text)
         for button in self._buttons:
             self._layout.removeWidget(button)
+            button.hide()
             button.deleteLater()
         self._buttons = []
         for label, run in actions:

@@ -32,6 +32,9 @@ class Recorder:
     def open_file(self, parent: QWidget, folder: Path, done: FileDone) -> None:
         done(self.files.pop(0))
 
+    def open_folder(self, parent: QWidget, folder: Path, done: FileDone) -> None:
+        done(self.files.pop(0))
+
     def save_file(self, parent: QWidget, suggested: Path, done: FileDone) -> None:
         self.suggested.append(suggested)
         done(self.files.pop(0))
@@ -76,6 +79,7 @@ def make_window(
             RecentFiles(paths.recent),
             dialogs,
             Recovery(paths.recovery, document),
+            own_catalogue=paths.catalogue,
         )
         made.append(window)
         return window

@@ -18,16 +18,19 @@ from gui.fields.quantity_edit import QuantityEdit
 from gui.forms import choices
 from gui.forms.consequences import (
     accelerator_changes,
-    allowed_tensor_parallel,
     count_changes,
+    draft_changes,
     engine_changes,
+    layout_changes,
     model_changes,
     preset_changes,
     published_format,
 )
+from gui.forms.layouts import Layout, allowed_layouts, allowed_tensor_parallel
 from gui.forms.panel import FormsPanel
 from gui.forms.section import FactRow
 from gui.forms.workload import preset_of, presets
+from gui.widgets.copy_button import CopyButton
 
 
 @pytest.fixture
@@ -164,12 +167,12 @@ def test_a_new_model_clamps_lengths_as_one_edit(document: Document) -> None:
 
 
 def test_copies_and_parallelism_follow_the_count(document: Document) -> None:
-    assert document.set_values(count_changes(document.scenario, 4, (1, 1)), "count")
+    assert document.set_values(count_changes(document.scenario, 4, Layout(1, 1)), "count")
     assert document.scenario.deployment.tensor_parallel == 4
-    assert document.set_values(count_changes(document.scenario, 3, (4, 4)), "count")
+    assert document.set_values(count_changes(document.scenario, 3, Layout(4, 4)), "count")
     assert errors(document.scenario) == []
     assert document.scenario.deployment.accelerators == 3
-    assert document.set_values(count_changes(document.scenario, 8, (4, 2)), "count")
+    assert document.set_values(count_changes(document.scenario, 8, Layout(4, 2)), "count")
     assert document.scenario.deployment.tensor_parallel == 2
     assert document.scenario.deployment.replicas == 4
 
@@ -193,14 +196,22 @@ def test_parallelism_offers_what_divides_heads_and_count(document: Document) -> 
     assert document.scenario.model.architecture.groups[0].token_mixer.heads == 32  # type: ignore[union-attr]
     assert allowed_tensor_parallel(document.scenario, 12) == [1, 2, 4]
     document.set_values([("deployment.accelerators", 4), ("deployment.tensor_parallel", 2)], "x")
-    labels = [c.label for c in choices.tensor_parallel(document.scenario, Words("en"))]
-    assert labels == ["TP 1 × 4 copies", "TP 2 × 2 copies", "TP 4"]
+    labels = [c.label for c in choices.layouts(document.scenario, Words("en"))]
+    assert labels == [
+        "TP 1 × 4 copies",
+        "TP 2 × 2 copies",
+        "TP 4",
+        "PP 2 × 2 copies",
+        "TP 2 × PP 2",
+        "PP 4",
+    ]
 
 
 def test_only_links_that_the_device_has_are_offered(document: Document) -> None:
     words = Words("en")
     document.set_values(accelerator_changes(document.scenario, load_accelerator("RTX 4090")), "accelerator")
-    assert len(choices.links(document.scenario, words)) == 1
+    values = [c.value for c in choices.links(document.scenario, words)]
+    assert values == ["auto", "pcie_host"]
     h200 = load_accelerator("H200 SXM 141GB")
     document.set_values(accelerator_changes(document.scenario, h200), "accelerator")
     assert choices.links(document.scenario, words)[0].label == "NVLink"
@@ -250,3 +261,97 @@ def test_the_forms_take_the_ground_of_every_theme(panel: FormsPanel, qapp: QAppl
         places = product(range(0, image.width(), 3), range(0, image.height(), 3))
         assert len({image.pixel(x, y) for x, y in places}) > 8
     theme.apply(qapp, "light")
+
+
+def visible(panel: FormsPanel) -> set[str]:
+    return {row.path for row in panel.rows if row.isVisible()}
+
+
+@pytest.mark.parametrize(
+    ("engine", "has", "lacks"),
+    [
+        ("vllm 0.21", {"engine.gpu_memory_utilization", "engine.max_num_seqs"}, {"engine.n_gpu_layers"}),
+        ("sglang 0.5.5", {"engine.mem_fraction_static"}, {"engine.gpu_memory_utilization"}),
+        ("trtllm 1.0", {"engine.kv_cache_free_gpu_mem_fraction"}, {"engine.mem_fraction_static"}),
+        ("llamacpp ", {"engine.n_gpu_layers", "engine.kv_on_host"}, {"engine.block_size"}),
+        ("ollama ", {"engine.n_gpu_layers", "engine.n_parallel"}, {"engine.max_loras"}),
+        ("transformers ", {"engine.static_cache"}, {"engine.n_batch"}),
+        ("mlx ", {"engine.wired_limit_gib"}, {"engine.enforce_eager"}),
+        ("textbook ", {"engine.gpu_memory_utilization"}, {"engine.max_num_seqs"}),
+    ],
+)
+def test_each_engine_has_its_own_fields(
+    panel: FormsPanel, document: Document, engine: str, has: set[str], lacks: set[str]
+) -> None:
+    panel.open_first(6)
+    assert document.set_values(engine_changes(document.scenario, engine), "engine.name")
+    panel.focus_field("speculative.kind")
+    assert has <= visible(panel)
+    assert not lacks & visible(panel)
+    assert errors(document.scenario) == []
+    document.undo()
+    assert document.scenario.engine.name == "vllm"
+
+
+def test_engines_and_their_releases_are_one_list(document: Document) -> None:
+    labels = [c.label for c in choices.engines(document.scenario, Words("en"))]
+    assert {"vLLM 0.21", "SGLang 0.5.5", "TensorRT-LLM 1.0", "llama.cpp", "ik_llama.cpp", "MLX"} <= set(
+        labels
+    )
+    assert document.set_value("engine.version", "0.12")
+    assert "vLLM 0.12" in [c.label for c in choices.engines(document.scenario, Words("en"))]
+
+
+def test_only_formats_that_the_engine_loads_are_offered(document: Document) -> None:
+    document.set_values(engine_changes(document.scenario, "llamacpp "), "engine.name")
+    words, scenario = Words("en"), document.scenario
+    weights = {str(c.value) for c in choices.weight_formats(scenario, words)}
+    assert "gguf_q4_k_m" in weights and not weights & {"awq_g128", "fp8", "mlx_4bit"}
+    assert {c.value for c in choices.cache_formats(scenario, words)} >= {"fp16", "q8_0", "q4_0"}
+
+
+def test_layers_are_divided_by_layers_where_the_engine_does_so(document: Document) -> None:
+    document.set_values(count_changes(document.scenario, 4, Layout(1, 1)), "count")
+    document.set_values(engine_changes(document.scenario, "llamacpp "), "engine.name")
+    place = document.scenario.deployment
+    assert (place.tensor_parallel, place.pipeline_parallel) == (1, 4)
+    document.set_values(engine_changes(document.scenario, "vllm 0.21"), "engine.name")
+    place = document.scenario.deployment
+    assert (place.tensor_parallel, place.pipeline_parallel) == (4, 1)
+
+
+def test_every_layout_that_is_offered_can_be_taken(document: Document) -> None:
+    document.set_values(model_changes(document.scenario, load_model("DeepSeek-V3")), "model")
+    document.set_values(count_changes(document.scenario, 16, Layout(1, 1)), "count")
+    document.set_values([("deployment.expert_parallel", 16), ("deployment.attention_data_parallel", 8)], "x")
+    for layout in allowed_layouts(document.scenario, 16):
+        assert document.set_values(layout_changes(document.scenario, layout), "layout"), layout
+        assert errors(document.scenario) == []
+        document.undo()
+
+
+def test_experts_and_attention_copies_are_asked_for_mixtures_only(
+    panel: FormsPanel, document: Document
+) -> None:
+    panel.open_first(6)
+    rows = {"deployment.expert_parallel", "deployment.attention_data_parallel"}
+    document.set_values(count_changes(document.scenario, 4, Layout(1, 1)), "count")
+    assert not rows & visible(panel)
+    document.set_values(model_changes(document.scenario, load_model("Qwen3-30B-A3B")), "model")
+    assert rows <= visible(panel)
+
+
+def test_a_draft_without_a_size_gets_one(document: Document) -> None:
+    assert document.set_values(draft_changes(document.scenario, "eagle"), "speculative.kind")
+    assert document.scenario.speculative.draft_parameters > 10**8
+    document.undo()
+    assert document.scenario.speculative.kind == "none"
+
+
+def test_the_command_is_copied(panel: FormsPanel, document: Document, qapp: QApplication) -> None:
+    copy = panel.sections["engine"].action
+    assert isinstance(copy, CopyButton)
+    copy.click()
+    assert qapp.clipboard().text().startswith("vllm serve ")
+    document.set_values(engine_changes(document.scenario, "textbook "), "engine.name")
+    assert not copy.isEnabled()
