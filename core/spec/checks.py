@@ -33,11 +33,23 @@ _LABELS = {
 }
 
 
+# The vendors whose devices an engine runs on; engines that are not named run anywhere.
+_VENDORS: dict[str, tuple[str, ...]] = {
+    "vllm": ("NVIDIA", "AMD", "Intel", "Google", "AWS", "Huawei"),
+    "sglang": ("NVIDIA", "AMD", "Intel", "Huawei"),
+    "trtllm": ("NVIDIA",),
+    "mlx": ("Apple",),
+    "llamacpp": ("NVIDIA", "AMD", "Intel", "Apple", "Huawei"),
+    "ollama": ("NVIDIA", "AMD", "Intel", "Apple"),
+}
+_BF16_FROM = 8.0  # compute capability of Ampere: vLLM refuses bfloat16 below it
+
+
 def check(scenario: Scenario) -> tuple[Problem, ...]:
     """All contradictions of a scenario.  With severity "error" it cannot be estimated."""
     return tuple(
         problem
-        for rule in (_deployment, _divisions, _heads, _link, _lengths, _formats, _draft)
+        for rule in (_deployment, _divisions, _heads, _link, _lengths, _formats, _draft, _device)
         for problem in rule(scenario)
     )
 
@@ -193,3 +205,21 @@ def _draft(scenario: Scenario) -> Iterator[Problem]:
         yield Problem("draft_no_mtp", ("speculative.kind",), {"model": scenario.model.name})
     if draft.kind in ("eagle", "draft_model") and not draft.draft_parameters:
         yield Problem("draft_size_missing", ("speculative.draft_parameters", "speculative.kind"))
+
+
+def _device(scenario: Scenario) -> Iterator[Problem]:
+    """Engines and formats that the device is not made for: said, not refused."""
+    device, engine = scenario.accelerator, scenario.engine.name
+    vendors = _VENDORS.get(engine)
+    if vendors and device.vendor and device.vendor not in vendors:
+        values = {"engine": _LABELS[engine], "device": device.name}
+        yield Problem("engine_not_for_device", ("engine.name",), values, "warning")
+    capability = device.compute_capability or ""
+    if (
+        engine in ("vllm", "sglang")
+        and scenario.precision.weights == "bf16"
+        and capability.replace(".", "", 1).isdigit()
+        and float(capability) < _BF16_FROM
+    ):
+        values = {"device": device.name, "engine": _LABELS[engine]}
+        yield Problem("no_bf16", ("precision.weights",), values, "warning")
