@@ -25,8 +25,10 @@ from core.evidence.page import LEFT_OUT, summary
 from core.evidence.served import Case, Seen, cases_of_points
 from core.evidence.served_records import cases_of_records
 from core.evidence.speed import Run, log_errors, predict_all, runs_of
-from core.latency.efficiency import profile_for
+from core.latency.efficiency import ModelKind, profile_for
 from core.latency.factors import FILE, Factors, load_factors
+from core.latency.step import model_kind
+from core.model.operator_rows import operators_of
 from core.quantities import FloatArray
 
 SCALES = {
@@ -41,6 +43,11 @@ _STEP = 0.04  # in the logarithm, for slopes
 _ROUNDS, _INNER = 4, 4
 _LEAST_SHARE, _ENOUGH = 0.05, 0.01  # of a step; of the loss, to go on
 _MOST = 3.0  # log errors beyond are as bad
+_FEW = 30  # rows of a kind, for a band of its own
+KINDS: tuple[ModelKind, ...] = ("dense", "moe", "latent", "recurrent")
+# Families of devices with tables of kernels; all others keep the generic band.
+MEASURED_FAMILIES = ("ampere", "ada", "hopper", "blackwell_hbm", "blackwell_gddr")
+_BASE_ENGINE = "vllm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +202,33 @@ def calibrated(cases: Sequence[Case], errors: FloatArray) -> FloatArray:
     return out
 
 
+def bands_of(cases: Sequence[Case], errors: Sequence[FloatArray]) -> dict[str, dict[str, list[float]]]:
+    """p10 and p90 of measured / predicted by kind of model, of steps and of first tokens.
+
+    ``errors`` are lists for ``cases`` in a row: fitted and left out together, since a user's stack is
+    between a known and an unknown one.
+    """
+    kinds = np.array([_kind(case) for case in cases])
+    groups = np.array([case.group for case in cases])
+    bands: dict[str, dict[str, list[float]]] = {"step": {}, "first_token": {}}
+    for name, mine in (
+        ("step", np.isin(groups, ("server TPOT", "batches", "one stream"))),
+        ("first_token", groups == "server TTFT"),
+    ):
+        pooled = np.concatenate([e[mine] for e in errors])
+        for kind in KINDS:
+            chosen = np.concatenate([e[mine & (kinds == kind)] for e in errors])
+            if len(chosen) < _FEW * len(errors):
+                chosen = pooled
+            low, high = np.exp(-np.quantile(chosen, [0.9, 0.1])).tolist()
+            bands[name][kind] = [round(min(low, 1.0), 2), round(max(high, 1.0), 2)]
+    return bands
+
+
+def _kind(case: Case) -> ModelKind:
+    return model_kind(operators_of(case.scenario.model.architecture, "bf16", "bf16"))
+
+
 def reading(points: Path, records: Path) -> tuple[Case, ...]:
     """All cases of the two files, each run once."""
     seen: Seen = set()
@@ -223,17 +257,27 @@ def main(arguments: Sequence[str]) -> int:
             chosen = mine if len(errors) == len(mine) else np.concatenate([mine, mine])
             groups.setdefault(group, {})[kind] = summary(errors[chosen].tolist())
             print(f"{'':18} {kind:7} {groups[group][kind]}")
+    bands = bands_of(cases, (known, out["model"], out["device"]))
+    print(bands)
     if "--write" in arguments:
-        _write(theta, groups)
+        _write(theta, groups, bands)
     return 0
 
 
-def _write(theta: FloatArray, groups: dict[str, Any]) -> None:
+def _write(theta: FloatArray, groups: dict[str, Any], bands: dict[str, Any]) -> None:
     root = Path(resources.__file__).parent
     place = root / FILE
     tree = json.loads(place.read_text(encoding="utf-8"))
     for entry, value in zip(tree["factors"], np.exp(theta).tolist(), strict=True):
         entry["value"] = round(value, 3)
+    for family in MEASURED_FAMILIES:
+        profile = root / f"data/efficiency/{_BASE_ENGINE}_{family}.json"
+        content = json.loads(profile.read_text(encoding="utf-8"))
+        content["band"] = bands
+        content["sources"]["band"] = (
+            "p10-p90 of measured / predicted of served models and batches, core.evidence.fit"
+        )
+        profile.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     for path, content in (
         (place, tree),
         (root / LEFT_OUT, {"about": "By core.evidence.fit.", "groups": groups}),

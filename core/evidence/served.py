@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import resources
 from core.errors import InferometerError
@@ -24,7 +24,7 @@ from core.model.parameters import active_parameters
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import Architecture, LatentAttention, MixtureOfExperts
 from core.spec.deployment import Deployment
-from core.spec.engine import Engine, Precision
+from core.spec.engine import Engine, EngineName, Precision
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.model import Model
 from core.spec.scenario import Scenario
@@ -217,7 +217,9 @@ def _servedpoint(
             weights=weights, kv_cache=_point_cache(row["backend"], weights, model.architecture, device)
         ),
         engine=Engine(
-            name=row["backend"], version=row["backend_version"] or _by_date(row), max_model_len=LONGEST
+            name=cast(EngineName, row["backend"]),
+            version=row["backend_version"] or _by_date(row),
+            max_model_len=LONGEST,
         ),
         workload=Workload(prompt_tokens=lengths[0], output_tokens=lengths[1], users=int(users)),
     )

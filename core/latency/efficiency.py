@@ -172,8 +172,12 @@ def halves_accumulation(device: Accelerator) -> bool:
 
 
 def profile_for(engine: str, device: Accelerator, factors: Factors | None = None) -> Profile:
-    """The profile of a device: the most specific one whose conditions it meets."""
-    return _profile_for(engine, Identity(device), Identity(factors or load_factors()))
+    """The profile of a device: the most specific one whose conditions it meets.
+
+    Engines without profiles of this kind take vLLM's.
+    """
+    known = engine if engine in SERVER_ENGINES else _BASE_ENGINE
+    return _profile_for(known, Identity(device), Identity(factors or load_factors()))
 
 
 @lru_cache(maxsize=512)

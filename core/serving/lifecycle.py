@@ -94,7 +94,8 @@ def live(
 
     def fill(share: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Steps that carry one prompt, and whole prompts that share a step: those that wait come together."""
-        running = inside * share / stages
+        # A step holds at least one request, however many stages stand idle.
+        running = np.maximum(inside * share / stages, np.minimum(inside * share, 1.0))
         both[:] = running
         if over.separate_prompts:
             decoding[n:] = 0.0
