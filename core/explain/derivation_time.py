@@ -1,0 +1,332 @@
+"""The working of the times and rates: TTFT, TPOT, output throughput, requests per second.
+
+The terms are those of ``core.serving.lifecycle`` at its solution; the textbook rule stands beside them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.explain.derivation_types import Derivation, Step, given, worked
+from core.explain.expression import Num, Sym, largest, least
+from core.explain.textbook_rules import why_times
+from core.latency.protocol import StepPlan
+from core.latency.textbook import TextbookPlan, textbook_plan
+from core.quantities import EXPECTED, Range
+from core.results import Estimate, Speed
+from core.serving.load import LoadCurve
+from core.serving.steady_state import Service, closed_loop, open_loop, prepare
+from core.words import Phrase
+
+_ENGINE = "derivation.sources.engine"
+_PROFILE = "derivation.sources.profile"
+_INPUT = "derivation.sources.input"
+_LOAD = "derivation.sources.load"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the times at the operating point are made of, expected quantile, seconds unless stated."""
+
+    inside: float  # requests in one replica
+    share: float  # of their time that they decode
+    decoding: float  # requests in one decode step
+    step: float
+    mixed: float  # a step that carries a chunk
+    room: float  # prompt tokens that a step has room for
+    chunk: float  # prompt tokens that it carries
+    carriers: float  # steps that carry one prompt
+    together: float  # prompts that share a step
+    added: float  # what one prompt adds to the steps it shares
+    own: float  # time of the steps that carry the own prompt
+    before: float  # prompts read first, of each other request
+    wait: float  # for each other request, beside its prompt
+    busy: float  # own prompts' worth of waiting for what is being read
+    server: float
+    queue: float
+
+
+def terms_of(point: Estimate, service: Service) -> Terms:
+    """The terms of a plan with measured efficiency."""
+    plan, lengths = service.plan, service.lengths
+    assert not isinstance(plan, TextbookPlan)
+    curve = load_of(point, service)
+    inside, share = _at(curve.inside), _at(curve.decoding_share)
+    closed = point.scenario.workload.load == "users"
+    over, stages = plan.overheads, float(plan.stages)
+    others, shared = inside - 1.0, 0.0 if over.separate_prompts else 1.0
+    least_burst = over.burst if closed else 0.0
+    running = inside * share / stages
+    room = float(lengths.room(running))
+    waiting = 1.0 + others * max(least_burst, 1.0 - share)
+    together = min(waiting, max(room / lengths.prompt, 1.0))
+    chunk = min(room, together * lengths.prompt)
+    carriers = max(lengths.prompt / room, 1.0)
+    history = lengths.prefix + 0.5 * (lengths.prompt - chunk)
+    step = seconds_of(plan, running, lengths.mean_context, 0.0, 0.0)
+    beside = 0.0 if over.separate_prompts else running
+    mixed = seconds_of(plan, beside, lengths.mean_context, chunk, history)
+    added = carriers * max(mixed - shared * step, 0.0) / (stages * together)
+    own = added + ((stages - 1.0) * mixed + shared * carriers * step) / stages
+    before = max(least_burst, 1.0 - share)
+    each = 1e-3 * over.waiting_request_ms[plan.kind]
+    wait = min(before * (each / over.burst), each)
+    ahead = float(curve.other_prefills_seconds[EXPECTED, 0])
+    server = 1e-3 * over.alone_ms[plan.kind]
+    if closed:
+        server += 1e-3 * (over.together_ms[plan.kind] - over.alone_ms[plan.kind]) * others / inside
+    return Terms(
+        inside=inside,
+        share=share,
+        decoding=running,
+        step=step,
+        mixed=mixed,
+        room=room,
+        chunk=chunk,
+        carriers=carriers,
+        together=together,
+        added=added,
+        own=own,
+        before=before,
+        wait=wait,
+        busy=max(0.0, ahead - others * (before * added + wait)) / own if own else 0.0,
+        server=server,
+        queue=float(curve.queue_seconds[EXPECTED, 0]),
+    )
+
+
+def _at(values: object) -> float:
+    array = np.asarray(values)
+    return float(array[EXPECTED, 0] if array.ndim == 2 else array[0])
+
+
+def load_of(point: Estimate, service: Service) -> LoadCurve:
+    """The load at the scenario's own point."""
+    work, kv_tokens = point.scenario.workload, point.capacity.kv_tokens
+    if work.load == "requests":
+        return open_loop(service, np.array([work.request_rate]), kv_tokens)
+    return closed_loop(service, np.array([float(work.users)]), kv_tokens)
+
+
+def seconds_of(plan: StepPlan, decoding: float, context: float, prefill: float, history: float) -> float:
+    """Expected seconds of one step."""
+    return float(plan.seconds(EXPECTED, *(np.array([v]) for v in (decoding, context, prefill, history)))[0])
+
+
+def derive_time(point: Estimate, speed: Speed, key: str) -> Derivation | None:
+    """The working of one of the four; None where it is endless or of no meaning."""
+    service = prepare(point.scenario)
+    if isinstance(service.plan, TextbookPlan):
+        steps = _textbook(point, service.plan, speed, key)
+        return Derivation(key, _title(key), steps) if steps else None
+    ranges = {
+        "time_to_first_token": speed.time_to_first_token,
+        "time_per_output_token": speed.time_per_output_token,
+        "output_throughput": speed.output_throughput,
+        "request_throughput": speed.request_throughput,
+    }
+    steps = _engine(point, service, speed, key)
+    if not steps:
+        return None
+    scenario = point.scenario
+    rule = textbook_plan(
+        scenario.model.architecture, scenario.accelerator, scenario.deployment, scenario.precision
+    )
+    textbook = _textbook(point, rule, speed, key)
+    return Derivation(
+        key,
+        _title(key),
+        steps,
+        ranges[key],
+        _range_source(service, key),
+        textbook,
+        why_times(point, key, speed) if textbook else (),
+    )
+
+
+def _title(key: str) -> Phrase:
+    return Phrase(f"derivation.titles.{key}")
+
+
+def _range_source(service: Service, key: str) -> Phrase:
+    plan = service.plan
+    assert not isinstance(plan, TextbookPlan)
+    if key == "time_to_first_token":
+        low, high = plan.first_token_band
+        values: dict[str, object] = {
+            "profile": plan.profile_name,
+            "low": f"{low:.2f}",
+            "high": f"{high:.2f}",
+        }
+        return Phrase("derivation.range_sources.first_token", values)
+    return Phrase("derivation.range_sources.step", {"profile": plan.profile_name})
+
+
+def _engine(point: Estimate, service: Service, speed: Speed, key: str) -> tuple[Step, ...]:
+    if key == "time_to_first_token":
+        return _first_token(point, service, speed)
+    if key == "time_per_output_token":
+        return _per_token(point, service)
+    return _rates(point, speed, key)
+
+
+def _first_token(point: Estimate, service: Service, speed: Speed) -> tuple[Step, ...]:
+    if not np.isfinite(speed.time_to_first_token.expected):
+        return ()
+    terms, plan, lengths = terms_of(point, service), service.plan, service.lengths
+    assert not isinstance(plan, TextbookPlan)
+    over = plan.overheads
+    steps: list[Step] = []
+
+    def add(step: Step) -> Sym:
+        steps.append(step)
+        return step.symbol
+
+    prompt = add(given("prompt", Sym("L", lengths.prompt, "tokens", "L"), _INPUT, "prefill"))
+    room = add(given("room", Sym("c", terms.room, "tokens", "c"), _ENGINE, "chunked_prefill"))
+    decode = add(given("decode_step", Sym("t_d", terms.step, "s", "t_d"), _PROFILE, "decode", "step.decode"))
+    mixed = add(given("mixed_step", Sym("t_m", terms.mixed, "s", "t_m"), _PROFILE, "chunked_prefill"))
+    if terms.together > 1:
+        add(given("prompts_together", Sym("q", terms.together, "count", "q"), _LOAD))
+    count = add(worked("prompt_steps", "m", largest(prompt / room, 1), "count", Phrase(_ENGINE)))
+    added = add(_added(terms, count, mixed, decode, plan))
+    stages = Sym("s", float(plan.stages), "count", "s")
+    own_time = added + count * decode if not over.separate_prompts else added + Num(0)
+    if plan.stages > 1:
+        own_time = (
+            added + ((stages - 1) * mixed + (count * decode if not over.separate_prompts else 0)) / stages
+        )
+    factor = Sym("κ", over.own_prefill, "share", "kappa", r"\kappa")
+    own = add(worked("own_prefill", "own", factor * own_time, "s", Phrase(_PROFILE), "prefill"))
+    server = Sym("t_0", terms.server, "s", "t_0")
+    base = add(worked("base", "base", server + decode / 2, "s", Phrase(_PROFILE)))
+    others = Sym("b", terms.inside, "count", "b")
+    before, wait = Sym("s_1", terms.before, "share", "s_1"), Sym("w", terms.wait, "s", "w")
+    ahead = (others - 1) * (before * added + wait)
+    if terms.busy:
+        ahead = ahead + Sym("ρ", terms.busy, "share", "rho", r"\rho") * own_time
+    first = add(worked("others", "others", ahead, "s", Phrase(_LOAD), "queueing"))
+    queue = add(given("queue", Sym("queue", terms.queue, "s", "queue"), _LOAD, "queueing"))
+    add(worked("ttft", "TTFT", queue + base + own + first, "s", Phrase(_LOAD), "ttft"))
+    return tuple(steps)
+
+
+def _added(terms: Terms, count: Sym, mixed: Sym, decode: Sym, plan: StepPlan) -> Step:
+    """What one prompt adds to the steps it shares: D."""
+    less = mixed - decode if not plan.overheads.separate_prompts else mixed
+    whole = count * largest(less, 0)
+    if plan.stages > 1:
+        whole = whole / Sym("s", float(plan.stages), "count", "s")
+    if terms.together > 1:
+        whole = whole / Sym("q", terms.together, "count", "q")
+    return worked("added", "D", whole, "s", Phrase(_PROFILE), "prefill_interference")
+
+
+def _per_token(point: Estimate, service: Service) -> tuple[Step, ...]:
+    terms, plan, lengths = terms_of(point, service), service.plan, service.lengths
+    assert not isinstance(plan, TextbookPlan)
+    decoding = Sym("n", terms.decoding, "count", "n")
+    context = Sym("L_c", lengths.mean_context, "tokens", "L_c")
+    decode = Sym("t_d", terms.step, "s", "t_d")
+    steps = [
+        given("decoding", decoding, _LOAD, "continuous_batching"),
+        given("context", context, _INPUT, "kv_cache"),
+        given("decode_step", decode, _PROFILE, "decode", "step.decode"),
+    ]
+    per_step = Sym("g", plan.tokens_per_step, "share", "g")
+    if plan.tokens_per_step != 1.0:
+        steps.append(given("tokens_per_step", per_step, _INPUT, "speculative_decoding"))
+    if lengths.output <= 1:
+        tokens = decode / per_step if plan.tokens_per_step != 1.0 else decode * 1
+        return (*steps, worked("tpot", "TPOT", tokens, "s", Phrase(_LOAD), "tpot"))
+    output = Sym("O", lengths.output, "tokens", "O")
+    count = output - 1 if plan.tokens_per_step == 1.0 else (output - 1) / per_step
+    own = worked("own_decode", "own", count * decode, "s", Phrase(_PROFILE), "decode")
+    mixed, carriers = Sym("t_m", terms.mixed, "s", "t_m"), Sym("m", terms.carriers, "count", "m")
+    steps += [own, given("mixed_step", mixed, _PROFILE, "chunked_prefill")]
+    added = _added(terms, carriers, mixed, decode, plan)
+    others, share = Sym("b", terms.inside, "count", "b"), Sym("f", terms.share, "share", "f")
+    held_up = worked(
+        "held_up", "held", (others - 1) * share * added.symbol, "s", Phrase(_LOAD), "prefill_interference"
+    )
+    total = worked("tpot", "TPOT", (own.symbol + held_up.symbol) / (output - 1), "s", Phrase(_LOAD), "tpot")
+    return (*steps, added, held_up, total)
+
+
+def _rates(point: Estimate, speed: Speed, key: str) -> tuple[Step, ...]:
+    """Little's law: each of C users gets an answer in TTFT + (O-1) TPOT."""
+    work = point.scenario.workload
+    output = Sym("O", float(work.output_tokens), "tokens", "O")
+    if work.load == "users":
+        users = Sym("C", speed.users, "count", "C")
+        first = Sym("TTFT", speed.time_to_first_token.expected, "s", "ttft")
+        each = Sym("TPOT", speed.time_per_output_token.expected, "s", "tpot")
+        whole = worked("answer", "T", first + (output - 1) * each, "s", Phrase(_LOAD), "latency")
+        rate = worked("requests", "R", users / whole.symbol, "1/s", Phrase(_LOAD), "littles_law")
+        steps = [
+            given("users", users, _INPUT, "concurrency"),
+            given("ttft", first, _LOAD, "ttft", "time_to_first_token"),
+            given("tpot", each, _LOAD, "tpot", "time_per_output_token"),
+            whole,
+            rate,
+        ]
+        if users.value < point.scenario.deployment.replicas:
+            rate = given("requests", Sym("R", speed.request_throughput.expected, "1/s", "R"), _LOAD)
+            steps[-1] = rate
+    else:
+        asked = Sym("λ", work.request_rate, "1/s", "lambda", r"\lambda")
+        most = Sym("R_max", _most(point, speed), "1/s", "R_max")
+        steps = [given("asked", asked, _INPUT), given("ceiling", most, _LOAD)]
+        rate = worked("requests", "R", least(asked, most), "1/s", Phrase(_LOAD), "littles_law")
+        steps.append(rate)
+    if key == "request_throughput":
+        return tuple(steps)
+    return (*steps, worked("throughput", "X", rate.symbol * output, "tok/s", Phrase(_LOAD), "throughput"))
+
+
+def _most(point: Estimate, speed: Speed) -> float:
+    """Requests per second that the service answers at most."""
+    if not speed.stable:
+        return speed.request_throughput.expected
+    curve = open_loop(prepare(point.scenario), np.array([1e9]), point.capacity.kv_tokens)
+    return float(curve.requests_per_second[EXPECTED, 0])
+
+
+def _textbook(point: Estimate, plan: TextbookPlan, speed: Speed, key: str) -> tuple[Step, ...]:
+    """The plain rule: weights over bandwidth, 2 N for each token over compute."""
+    scenario = point.scenario
+    own = scenario.engine.name == "textbook"
+    parameters = Sym("N", plan.parameters, "G", "N")
+    peak = Sym("P", plan.peak, "FLOP/s", "P")
+    source = Phrase("derivation.sources.textbook")
+    work = scenario.workload
+    prompt = Sym("L", float(work.prompt_tokens), "tokens", "L")
+    reading = worked("prompt_work", "F", 2 * parameters * prompt, "FLOP", source, "flop", rule="2 N L")
+    if key == "time_to_first_token":
+        steps = [reading, worked("own_prefill", "own", reading.symbol / peak, "s", source, "prefill")]
+        if not own:
+            return tuple(steps)
+        queue = Sym("queue", speed.first_token_parts["queue"], "s", "queue")
+        if not np.isfinite(queue.value):
+            return ()
+        steps.append(given("queue", queue, _LOAD, "queueing"))
+        return (*steps, worked("ttft", "TTFT", queue + steps[1].symbol, "s", source, "ttft"))
+    replicas = scenario.deployment.replicas
+    batch = Sym("b", max(speed.running / replicas, 0.0), "count", "b")
+    weights, bandwidth = Sym("W", plan.read_bytes, "GB", "W"), Sym("B", plan.bandwidth, "B/s", "B")
+    moved = worked("read_weights", "t_w", weights / bandwidth, "s", source, "memory_bandwidth")
+    counted = worked("compute_batch", "t_c", 2 * parameters * batch / peak, "s", source, "flop")
+    each = worked("tpot", "TPOT", largest(moved.symbol, counted.symbol), "s", source, "tpot")
+    steps = [moved, counted, each]
+    if key == "time_per_output_token":
+        return tuple(steps)
+    running = batch if replicas == 1 else batch * Sym("r", float(replicas), "count", "r")
+    rate = worked("throughput", "X", running / each.symbol, "tok/s", source, "throughput")
+    steps.append(rate)
+    if key == "output_throughput":
+        return tuple(steps)
+    output = Sym("O", float(work.output_tokens), "tokens", "O")
+    return (*steps, worked("requests", "R", rate.symbol / output, "1/s", source))
+
+
+__all__ = ["Range", "Terms", "derive_time", "load_of", "seconds_of", "terms_of"]

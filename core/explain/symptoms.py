@@ -1,0 +1,231 @@
+"""Common problems and where to look: symptom, metric, likely cause, check, remedy; and which apply here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.results import Estimate, Speed
+from core.units import show_bytes, show_time
+from core.words import Phrase
+
+_BUSY = 0.3  # share of the time from which on something counts as the cause
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One likely cause with check and remedy.  ``advice``: keys of the suggestions that are the remedy."""
+
+    key: str
+    text: Phrase
+    check: Phrase
+    remedy: Phrase
+    advice: tuple[str, ...]
+    glossary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom:
+    """One row of the table."""
+
+    key: str
+    name: Phrase
+    metric: Phrase
+    causes: tuple[Cause, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A symptom that the estimate shows, its value, and the causes that apply, the strongest first."""
+
+    symptom: Symptom
+    value: Phrase
+    causes: tuple[Cause, ...]
+
+
+_TABLE: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
+    (
+        "slow_first_token",
+        (
+            ("long_prompt", "shorter_prompt shared_prefix weights_8_bit other_device", "prefill"),
+            ("many_prompts", "fewer_users lower_rate second_copy larger_chunk", "queueing"),
+            ("cache_full", "cache_8_bit more_devices shorter_prompt fewer_users", "kv_cache"),
+            ("cold_prefix", "shared_prefix", "prefix_cache"),
+        ),
+    ),
+    (
+        "slow_generation",
+        (
+            (
+                "bandwidth",
+                "weights_8_bit weights_4_bit other_device more_devices speculative",
+                "memory_bandwidth",
+            ),
+            ("large_batch", "fewer_users lower_rate second_copy", "batching"),
+            ("prompts_between", "smaller_chunk shared_prefix shorter_prompt", "prefill_interference"),
+            ("link", "more_copies other_device", "all_reduce"),
+            ("expanded", "other_device weights_8_bit", "native_format"),
+            ("on_host", "all_on_gpu other_device", "offload"),
+        ),
+    ),
+    (
+        "low_throughput",
+        (
+            ("small_batch", "more_users higher_rate sequences", "batching"),
+            ("static", "continuous_batching", "continuous_batching"),
+            ("room", "cache_8_bit weights_4_bit utilization more_devices", "kv_cache"),
+            ("wide_split", "more_copies second_copy", "replica"),
+        ),
+    ),
+    (
+        "out_of_memory",
+        (
+            ("weights", "weights_8_bit weights_4_bit more_devices other_device offload", "weights"),
+            ("cache", "shorter_prompt fewer_users cache_8_bit model_length", "kv_cache"),
+            ("activations", "smaller_chunk sequences", "activations"),
+            ("others", "utilization", "gpu_memory_utilization"),
+        ),
+    ),
+    (
+        "slower_with_context",
+        (
+            ("cache_read", "cache_8_bit other_device shorter_prompt", "kv_cache"),
+            ("quadratic", "shared_prefix shorter_prompt", "prefill"),
+            ("preemption", "cache_8_bit fewer_users more_devices", "preemption"),
+        ),
+    ),
+    (
+        "jitter",
+        (
+            ("prompts_between", "smaller_chunk shared_prefix", "prefill_interference"),
+            ("preemption", "cache_8_bit fewer_users", "preemption"),
+            ("arrivals", "lower_rate second_copy", "queueing"),
+        ),
+    ),
+    (
+        "low_utilisation",
+        (
+            ("launch", "graphs more_users", "kernel_launch"),
+            ("small_batch", "more_users higher_rate", "batching"),
+            ("link", "more_copies", "all_reduce"),
+            ("waiting_input", "more_users", "closed_loop"),
+        ),
+    ),
+)
+
+
+def _cause(symptom: str, key: str, advice: str, glossary: str) -> Cause:
+    base = f"symptoms.{symptom}.causes.{key}"
+    texts = (Phrase(f"{base}.{part}") for part in ("cause", "check", "remedy"))
+    cause, check, remedy = texts
+    return Cause(key, cause, check, remedy, tuple(advice.split()), glossary)
+
+
+def symptom_table() -> tuple[Symptom, ...]:
+    """The whole table, for the help page."""
+    return tuple(
+        Symptom(
+            key,
+            Phrase(f"symptoms.{key}.name"),
+            Phrase(f"symptoms.{key}.metric"),
+            tuple(_cause(key, *row) for row in causes),
+        )
+        for key, causes in _TABLE
+    )
+
+
+def findings(point: Estimate) -> tuple[Finding, ...]:
+    """Symptoms that the estimate itself shows, with the causes that apply to it."""
+    found = []
+    for symptom in symptom_table():
+        weigh = _WEIGHTS.get(symptom.key)
+        result = None if weigh is None else weigh(point)
+        if result is None:
+            continue
+        value, weights = result
+        causes = sorted(
+            (c for c in symptom.causes if weights.get(c.key, 0.0) >= _BUSY), key=lambda c: -weights[c.key]
+        )
+        found.append(Finding(symptom, value, tuple(causes)))
+    return tuple(found)
+
+
+_Weighed = tuple[Phrase, dict[str, float]]
+
+
+def _first_token(point: Estimate) -> _Weighed | None:
+    speed = point.speed
+    if speed is None or "time_to_first_token" not in point.verdict.missed:
+        return None
+    parts, whole = speed.first_token_parts, max(speed.time_to_first_token.expected, 1e-12)
+    value = Phrase("symptoms.value", {"value": show_time(speed.time_to_first_token.expected)})
+    waits = parts["queue"] / whole if speed.stable else 1.0
+    return value, {
+        "long_prompt": parts["prefill"] / whole,
+        "many_prompts": parts["other_prefills"] / whole,
+        "cache_full": waits,
+        "cold_prefix": 0.0 if point.scenario.workload.shared_prefix_tokens else 0.35 * (1 - waits),
+    }
+
+
+def _generation(point: Estimate) -> _Weighed | None:
+    speed = point.speed
+    if speed is None or "time_per_output_token" not in point.verdict.missed:
+        return None
+    value = Phrase("symptoms.value", {"value": show_time(speed.time_per_output_token.expected)})
+    own = 1 - speed.prefill_share
+    shares, engine = speed.decode.shares, point.scenario.engine
+    left = engine.n_gpu_layers is not None or engine.n_cpu_moe > 0
+    return value, {
+        "bandwidth": own * shares["bandwidth"],
+        "large_batch": own * shares["compute"],
+        "prompts_between": speed.prefill_share,
+        "link": own * shares["link"],
+        "expanded": 0.0 if speed.decode.native else own * shares["compute"],
+        "on_host": 0.9 if left and engine.name in ("llamacpp", "ollama") else 0.0,
+    }
+
+
+def _memory(point: Estimate) -> _Weighed | None:
+    if point.speed is not None:
+        return None
+    ledger = point.ledger
+    value = Phrase("symptoms.value", {"value": show_bytes(ledger.needed_bytes)})
+    needed = max(1, ledger.needed_bytes)
+    return value, {
+        "weights": ledger.bytes_of("weights") / needed,
+        "cache": 1.0 if ledger.fits else ledger.bytes_of("kv_cache") / needed,
+        "activations": ledger.bytes_of("activations") / needed,
+    }
+
+
+def _jitter(point: Estimate) -> _Weighed | None:
+    speed = point.speed
+    if speed is None or speed.prefill_share < _BUSY:
+        return None
+    share = f"{100 * speed.prefill_share:.0f} %"
+    return Phrase("symptoms.share", {"share": share}), {"prompts_between": speed.prefill_share}
+
+
+def _utilisation(point: Estimate) -> _Weighed | None:
+    speed = point.speed
+    if speed is None:
+        return None
+    idle = _idle(speed)
+    if idle < _BUSY:
+        return None
+    shares = speed.decode.shares
+    weights = {"launch": shares["launch"], "link": shares["link"], "small_batch": shares["launch"]}
+    return Phrase("symptoms.share", {"share": f"{100 * idle:.0f} %"}), weights
+
+
+def _idle(speed: Speed) -> float:
+    """Share of the decode steps in which neither compute nor memory of the device is busy."""
+    return speed.decode.shares["launch"] + speed.decode.shares["link"]
+
+
+_WEIGHTS: dict[str, Callable[[Estimate], _Weighed | None]] = {
+    "slow_first_token": _first_token,
+    "slow_generation": _generation,
+    "out_of_memory": _memory,
+    "jitter": _jitter,
+    "low_utilisation": _utilisation,
+}
