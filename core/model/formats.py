@@ -45,14 +45,15 @@ def gguf_sizes(arch: Architecture, file_type: str) -> GgufSizes:
     """Sizes of ``arch`` in a file type such as "Q4_K_M".  Raises NotFound for an unknown type."""
     if file_type not in BASE_TYPE:
         raise NotFound(Problem("format_unknown", ("precision.weights",), {"format": file_type}))
-    mixture = Mixture(arch, file_type)
+    mixture, found = Mixture(arch, file_type), _found_bits(arch, gguf_key(file_type))
     elements: dict[TensorClass, int] = {}
     bits: dict[TensorClass, Fraction] = {}
     totals, experts = [Fraction(0)] * arch.layers, [Fraction(0)] * arch.layers
     outside: dict[str, int] = {}
     for tensor in gguf_tensors(arch):
-        stored = tensor.elements * TENSOR_TYPES[mixture.type_of(tensor)].bits
         cls = tensor.tensor_class
+        bits_by_rule = TENSOR_TYPES[mixture.type_of(tensor)].bits
+        stored = tensor.elements * found.get(cls, bits_by_rule)
         elements[cls] = elements.get(cls, 0) + tensor.elements
         bits[cls] = bits.get(cls, Fraction(0)) + stored
         if is_outside(tensor):
@@ -67,6 +68,13 @@ def gguf_sizes(arch: Architecture, file_type: str) -> GgufSizes:
         outside,
         sum(elements.values()),
     )
+
+
+def _found_bits(arch: Architecture, key: str) -> dict[str, Fraction]:
+    """Bits of each class in the model's own file, where that is at hand and in this format."""
+    if arch.file_format != key:
+        return {}
+    return {one.tensor_class: Fraction(8 * one.bytes, one.parameters) for one in arch.file_sizes}
 
 
 def file_bytes(arch: Architecture, file_type: str) -> int:
@@ -90,10 +98,9 @@ def class_bits(arch: Architecture, file_type: str) -> dict[TensorClass, Fraction
 
 def stored_bits(arch: Architecture, weights: WeightFormat, tensor_class: TensorClass) -> Fraction:
     """Bits per weight of a class of tensors of this model, in any format."""
-    if arch.file_format == weights.key:
-        for found in arch.file_sizes:
-            if found.tensor_class == tensor_class:
-                return Fraction(8 * found.bytes, found.parameters)
+    found = _found_bits(arch, weights.key).get(tensor_class)
+    if found is not None:
+        return found
     if weights.gguf:
         known = gguf_sizes(arch, weights.gguf).class_bits.get(tensor_class)
         if known is not None:

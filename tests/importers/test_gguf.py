@@ -13,6 +13,7 @@ from core.errors import InferometerError, InvalidScenario, UnreadableFile
 from core.importers.gguf import read_gguf
 from core.importers.gguf_model import model_from_gguf
 from core.model.cache import kv_bytes_per_token
+from core.model.formats import file_bytes
 from core.model.parameters import stored_parameters, weight_bytes
 from core.spec.architecture import Attention, RecurrentMixer
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
@@ -206,6 +207,9 @@ def test_types_set_tensor_by_tensor_are_exact(tmp_path: Path) -> None:
     assert [note.code for note in found.notes] == ["importer.note_nearest_format"]
     read = found.model.architecture
     assert weight_bytes(read, WEIGHT_FORMATS[found.weight_format]) == header.tensor_bytes
+    # Layer by layer too, each rounded up to whole bytes.
+    whole = file_bytes(read, WEIGHT_FORMATS[found.weight_format].gguf)
+    assert 0 <= whole - header.tensor_bytes <= 2 * read.layers
 
 
 def test_both_byte_orders_and_versions(tmp_path: Path) -> None:
