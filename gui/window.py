@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, QSettings, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QGraphicsView, QLineEdit, QMenu, QVBoxLayout, QWidget
+from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QVBoxLayout, QWidget
 
 from core.errors import Problem
 from core.explain.engine_notes import engine_notes
@@ -18,10 +18,10 @@ from gui import theme as themes
 from gui.actions import COMMANDS, ActionId, Actions
 from gui.dialogs.service import Dialogs
 from gui.document import Document
+from gui.dropping import DropTarget
 from gui.estimation import Estimation
 from gui.file_commands import FileCommands
 from gui.icons import icon
-from gui.intake import local_paths
 from gui.preferences import Preferences
 from gui.recent import RecentFiles
 from gui.recovery import Recovery
@@ -82,7 +82,6 @@ class MainWindow(QWidget):
     def _build(self) -> None:
         self.setObjectName("window")
         self.setMinimumSize(LEAST)
-        self.setAcceptDrops(True)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.workspace = EstimateWorkspace(self.document, self.estimation, self.words)
         self.status = StatusBar(self.words)
@@ -101,6 +100,7 @@ class MainWindow(QWidget):
             self.dialogs,
             self.sheets.open_notes,
         )
+        self.drops = DropTarget(self, self.files.intake, self.words)
         self.rescue = RecoveryOffer(
             self.recovery, self.document, messages, self.words, self.files.after_saving, self
         )
@@ -375,26 +375,6 @@ class MainWindow(QWidget):
     def _on_focus(self, old: QWidget | None, _now: QWidget | None) -> None:
         if isinstance(old, QLineEdit):
             self.document.end_merge()
-
-    # -- dropping -----------------------------------------------------------------------------------
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Files, folders and texts may be dropped."""
-        for view in self.findChildren(QGraphicsView):
-            view.setAcceptDrops(False)  # plots would take the drop and do nothing with it
-        data = event.mimeData()
-        if local_paths(data) or (data.hasText() and not data.hasUrls()):
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        """Take over what was dropped, once the program that let it go is free again."""
-        data, intake = event.mimeData(), self.files.intake
-        paths, text = local_paths(data), data.text()
-        event.acceptProposedAction()
-        if paths:
-            QTimer.singleShot(0, lambda: intake.take_paths(paths))
-        elif text.strip():
-            QTimer.singleShot(0, lambda: intake.take_text(text))
 
     # -- closing ---------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from core.errors import InferometerError
 from core.model.parameters import active_parameters_with_embedding, stored_parameters
-from core.spec.architecture import Attention, LatentAttention
+from core.spec.architecture import Attention, CompressedAttention, LatentAttention
 from core.spec.model import Model
 from core.spec.scenario import Scenario
 from core.units import show_count, show_tokens, three_digits
@@ -34,12 +34,15 @@ def size_text(parameters: float) -> str:
 
 def _heads(model: Model) -> str:
     """Heads of the attention that most layers have, "64 / 8" for query and key-value heads."""
-    groups = [g for g in model.architecture.groups if isinstance(g.token_mixer, Attention | LatentAttention)]
+    kinds = Attention | LatentAttention | CompressedAttention
+    groups = [g for g in model.architecture.groups if isinstance(g.token_mixer, kinds)]
     if not groups:
         return "–"
     mixer = max(groups, key=lambda g: g.count).token_mixer
     if isinstance(mixer, LatentAttention):
         return f"{mixer.heads} · MLA"
+    if isinstance(mixer, CompressedAttention):
+        return f"{mixer.heads} / 1"
     assert isinstance(mixer, Attention)
     return f"{mixer.heads} / {mixer.kv_heads}"
 

@@ -132,8 +132,9 @@ class FactTable(QWidget):
         notes = (round(paint.width(t.font("caption"), f.note)) + 12 for f in self._facts if f.note)
         note = max(t.px(_NOTE), *notes) if any(f.note for f in self._facts) else 0
         value = max(t.px(_VALUE), round(paint.width(t.font(strong), fact.value)) + 4) if fact.value else 0
-        column = round(box.width() * 0.42)
-        bars = any(f.bar is not None for f in self._facts)
+        names = [paint.width(t.font("body"), f.name) for f in self._facts if f.bar is not None]
+        bars = bool(names)
+        column = round(min(max(names, default=0) + t.px(18), 0.6 * box.width()))
         left = box.left() + fact.indent * t.px(_INDENT)
         in_columns = bars and fact.bar is not None
         name_room = (column if in_columns else box.width() - value - note - 8) - left

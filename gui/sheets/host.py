@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+import shiboken6
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from core.errors import InferometerError
 from core.model.numbers import NUMBERS, values_of
@@ -39,6 +40,7 @@ class Sheets(QObject):
         self._messages = messages
         self._place = Place(workspace, above)
         self._made: dict[str, Sheet] = {}
+        self._before: QWidget | None = None  # had the focus before a sheet was opened
 
     def open_model(self) -> ModelSheet:
         """The model, or its sheet away again."""
@@ -103,13 +105,23 @@ class Sheets(QObject):
     def _add(self, key: str, sheet: Sheet) -> None:
         self._made[key] = sheet
         sheet.hide()
+        sheet.closed.connect(self._give_focus_back)
         self._place.add(sheet)
+
+    def _give_focus_back(self) -> None:
+        """To where it was when the sheet was opened."""
+        before, self._before = self._before, None
+        if before is not None and shiboken6.isValid(before) and before.isVisible():
+            before.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _show(self, wanted: Sheet) -> None:
         for sheet in self._made.values():
             if sheet is not wanted:
                 sheet.hide()
-        wanted.show()
+        if wanted.isHidden():
+            self._before = QApplication.focusWidget()
+            wanted.show()
+            wanted.setFocus(Qt.FocusReason.OtherFocusReason)
         self._place.settle()
 
     # -- fields ----------------------------------------------------------------------------------

@@ -355,3 +355,22 @@ def test_the_command_is_copied(panel: FormsPanel, document: Document, qapp: QApp
     assert qapp.clipboard().text().startswith("vllm serve ")
     document.set_values(engine_changes(document.scenario, "textbook "), "engine.name")
     assert not copy.isEnabled()
+
+
+@pytest.mark.parametrize(
+    "engine", ["vllm 0.21", "sglang 0.5.5", "trtllm 1.0", "llamacpp ik", "transformers ", "mlx "]
+)
+def test_no_label_of_any_engine_is_cut(panel: FormsPanel, document: Document, engine: str) -> None:
+    panel.set_density("small")
+    document.set_values(model_changes(document.scenario, load_model("Qwen3-Next-80B-A3B-Instruct")), "model")
+    document.set_values(count_changes(document.scenario, 8, Layout(1, 1)), "count")
+    assert document.set_values(engine_changes(document.scenario, engine), "engine.name")
+    document.set_values(draft_changes(document.scenario, "draft_model"), "speculative.kind")
+    document.set_values([("engine.max_loras", 4), ("engine.n_cpu_moe", 4)], "x")
+    panel.open_first(6)
+    panel.focus_field("speculative.kind")
+    QApplication.processEvents()
+    for row in panel.rows:
+        if row.isVisible() and row.label.text():
+            wide = row.label.fontMetrics().horizontalAdvance(row.label.text())
+            assert wide <= row.label.width(), row.path

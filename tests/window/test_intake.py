@@ -47,10 +47,13 @@ def drop(window: MainWindow, data: QMimeData) -> bool:
     button, key = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     enter = QDragEnterEvent(place.toPoint(), action, data, button, key)
     enter.ignore()
-    window.dragEnterEvent(enter)
-    if enter.isAccepted():
-        window.dropEvent(QDropEvent(place, action, data, button, key))
-    return enter.isAccepted()
+    QApplication.sendEvent(window, enter)
+    accepted = enter.isAccepted()
+    assert window.drops.frame.isVisibleTo(window) == accepted
+    if accepted:
+        QApplication.sendEvent(window, QDropEvent(place, action, data, button, key))
+    assert not window.drops.frame.isVisibleTo(window)
+    return accepted
 
 
 def files(*paths: Path) -> QMimeData:

@@ -172,7 +172,7 @@ def test_a_dropped_file_opens(qtbot: QtBot, window: MainWindow, file: Path) -> N
         Qt.MouseButton.LeftButton,
         Qt.KeyboardModifier.NoModifier,
     )
-    window.dropEvent(event)
+    QApplication.sendEvent(window, event)
     qtbot.waitUntil(lambda: window.document.path == file, timeout=5000)
 
 
