@@ -1,0 +1,340 @@
+"""Scenarios side by side: which inputs differ, and the results with their distance from a baseline."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel
+
+from core.explain.verdict import missed_targets
+from core.memory.ledger import LINE_ORDER
+from core.planning.cost import Prices, cost_of
+from core.planning.hardware_moves import price_of
+from core.results import Estimate
+from core.spec.base import field_meta
+from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from core.spec.scenario import Scenario
+from core.units import (
+    GIB,
+    Shown,
+    show_count,
+    show_time,
+    show_tokens,
+    three_digits,
+)
+from core.words import Phrase
+
+Section = Literal["inputs", "results", "memory", "cost"]
+MOST_SERIES = 12
+_CHOICES = {
+    "engine.name": "choices.engines",
+    "workload.load": "choices.load",
+    "speculative.kind": "choices.drafts",
+    "engine.backend": "choices.backends",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value.  ``change`` is its distance from the baseline as a share (0.25: a quarter more).
+
+    ``change`` is None for texts, for the baseline itself, and where there is nothing to divide by.
+    ``better``: None where neither direction is.  ``state``: of its target, "" where it has none.
+    """
+
+    value: object
+    shown: Shown | Phrase
+    differs: bool
+    change: float | None = None
+    better: bool | None = None
+    state: Literal["", "meets", "misses"] = ""
+
+    @property
+    def change_text(self) -> str:
+        """The distance as "+25 %"; "" where there is none."""
+        if self.change is None or not math.isfinite(self.change):
+            return ""
+        percent = 100 * self.change
+        digits = 0 if abs(percent) >= 9.95 else 1
+        text = f"{abs(percent):,.{digits}f} %"
+        return "0 %" if text in ("0 %", "0.0 %") else ("+" if percent > 0 else "−") + text
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table.  ``key`` is a scenario path or the key of a quantity."""
+
+    section: Section
+    key: str
+    name: Phrase
+    cells: tuple[Cell, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether any cell is not the baseline's."""
+        return any(cell.differs for cell in self.cells)
+
+
+def difference_table(
+    estimates: Sequence[Estimate],
+    baseline: int = 0,
+    only_differences: bool = True,
+    prices: Prices | None = None,
+) -> tuple[Row, ...]:
+    """The table over any number of estimates.
+
+    Inputs that no engine among them knows are left out, and so are model and device beyond their names.
+    """
+    points = tuple(estimates)
+    rows = (*_inputs(points, baseline), *_results(points, baseline), *_memory(points, baseline))
+    rows = (*rows, *_cost(points, baseline, prices))
+    return tuple(row for row in rows if row.differs) if only_differences else rows
+
+
+def changed_inputs(first: Scenario, second: Scenario) -> tuple[str, ...]:
+    """Paths whose values differ, model and device as one each."""
+    mine, other = _flat(first), _flat(second)
+    return tuple(path for path in mine if mine[path] != other.get(path))
+
+
+def summary_of(first: Scenario, second: Scenario) -> tuple[Phrase, ...]:
+    """What differs in words, for the line under a series' name; empty when nothing does."""
+    return tuple(Phrase(f"fields.{path}.label") for path in changed_inputs(first, second))
+
+
+def _flat(scenario: Scenario) -> dict[str, object]:
+    """Values by path; a model and a device by the whole record."""
+    found: dict[str, object] = {"model": scenario.model, "accelerator": scenario.accelerator}
+    for part in ("deployment", "precision", "engine", "workload", "targets", "speculative", "host"):
+        record: BaseModel = getattr(scenario, part)
+        for name in type(record).model_fields:
+            found[f"{part}.{name}"] = getattr(record, name)
+    return found
+
+
+def _known(points: tuple[Estimate, ...], path: str) -> bool:
+    """Whether the setting belongs to the engine of any of them."""
+    part, _, name = path.partition(".")
+    if not name:
+        return True
+    engines = field_meta(type(getattr(points[0].scenario, part)), name).engines
+    if path.startswith("host.") and not any(_on_host(p.scenario) for p in points):
+        return False
+    if path.startswith("speculative.") and not any(p.scenario.speculative.kind != "none" for p in points):
+        return path == "speculative.kind"
+    return not engines or any(p.scenario.engine.name in engines for p in points)
+
+
+def _on_host(scenario: Scenario) -> bool:
+    return scenario.engine.name in ("llamacpp", "ollama")
+
+
+def _inputs(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
+    flat = [_flat(point.scenario) for point in points]
+    loads = {point.scenario.workload.load for point in points}
+    rows = []
+    for path in flat[baseline]:
+        if not _known(points, path):
+            continue
+        if path == ("workload.request_rate" if loads == {"users"} else ""):
+            continue
+        if path == ("workload.users" if loads == {"requests"} else ""):
+            continue
+        base = flat[baseline][path]
+        cells = []
+        for values in flat:
+            value = values[path]
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            change = None
+            if number and value != base and isinstance(base, int | float) and base:
+                change = float(value) / float(base) - 1  # type: ignore[arg-type]
+            cells.append(Cell(_plain(value), shown_input(path, value), value != base, change))
+        rows.append(Row("inputs", path, Phrase(f"fields.{path}.label"), tuple(cells)))
+    return tuple(rows)
+
+
+def _plain(value: object) -> object:
+    return getattr(value, "name", value)
+
+
+def shown_input(path: str, value: object) -> Shown | Phrase:
+    """An input as a person reads it."""
+    if value is None:
+        return Phrase("compare.none")
+    if path in _CHOICES:
+        return Phrase(f"{_CHOICES[path]}.{value}")
+    if isinstance(value, bool):
+        # The field is shown as its opposite: CUDA graphs on or off.
+        on = not value if path == "engine.enforce_eager" else value
+        return Phrase("choices.on" if on else "choices.off")
+    if path == "precision.weights" and value in WEIGHT_FORMATS:
+        return Shown(WEIGHT_FORMATS[str(value)].label, "")
+    if path == "precision.kv_cache" and value in CACHE_FORMATS:
+        return Shown(CACHE_FORMATS[str(value)].label, "")
+    if path == "deployment.link":
+        return Phrase(f"compare.links.{value}")
+    if isinstance(value, int | float):
+        part, _, name = path.partition(".")
+        unit = field_meta(type(Scenario.model_fields[part].default), name).unit if name else ""
+        if unit == "tokens":
+            return Shown(show_tokens(value), "tokens")
+        if unit == "1":
+            return Shown(f"{value:.2f}", "")
+        text = show_count(value) if float(value).is_integer() else three_digits(value)
+        return Shown(text, "" if unit == "users" else unit)
+    return Shown(str(_plain(value)), "")
+
+
+def _quantities(point: Estimate) -> dict[str, tuple[float | None, Shown, bool]]:
+    """Value in SI units, as shown, and whether lower is better."""
+    speed, capacity = point.speed, point.capacity
+    dash = Shown("–", "")
+    found: dict[str, tuple[float | None, Shown, bool]] = {}
+
+    def add(key: str, value: float | None, shown: Shown, lower: bool) -> None:
+        finite = value is not None and math.isfinite(value)
+        found[key] = (value if finite else None, shown if finite else dash, lower)
+
+    first = None if speed is None else speed.time_to_first_token.expected
+    each = None if speed is None else speed.time_per_output_token.expected
+    tokens = None if speed is None else speed.output_throughput.expected
+    requests = None if speed is None else speed.request_throughput.expected
+    add("time_to_first_token", first, dash if first is None else show_time(first), True)
+    add("time_per_output_token", each, dash if each is None else show_time(each), True)
+    add("output_throughput", tokens, dash if tokens is None else Shown(three_digits(tokens), "tok/s"), False)
+    add(
+        "request_throughput",
+        requests,
+        dash if requests is None else Shown(three_digits(requests), "req/s"),
+        False,
+    )
+    add("concurrent_users", float(capacity.max_users), Shown(show_count(capacity.max_users), ""), False)
+    add("kv_tokens", float(capacity.kv_tokens), Shown(show_count(capacity.kv_tokens), "tokens"), False)
+    return found
+
+
+def _states(point: Estimate) -> dict[str, Literal["meets", "misses"]]:
+    targets, speed = point.scenario.targets, point.speed
+    if speed is None:
+        return {}
+    missed = missed_targets(point.scenario, point.capacity, speed)
+    asked = {
+        "time_to_first_token": targets.time_to_first_token_s,
+        "time_per_output_token": targets.time_per_output_token_ms,
+        "concurrent_users": targets.users,
+    }
+    return {key: "misses" if key in missed else "meets" for key, value in asked.items() if value is not None}
+
+
+def _results(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
+    values = [_quantities(point) for point in points]
+    states = [_states(point) for point in points]
+    rows = []
+    for key in values[baseline]:
+        base = values[baseline][key][0]
+        cells = tuple(
+            _cell(index != baseline, one[key], base, states[index].get(key, ""))
+            for index, one in enumerate(values)
+        )
+        rows.append(Row("results", key, Phrase(f"compare.results.{key}"), cells))
+    return tuple(rows)
+
+
+def _cell(
+    compared: bool,
+    quantity: tuple[float | None, Shown, bool],
+    base: float | None,
+    state: Literal["", "meets", "misses"] = "",
+) -> Cell:
+    value, shown, lower = quantity
+    if not compared:
+        return Cell(value, shown, False, None, None, state)
+    differs = value != base and not (value is not None and base is not None and math.isclose(value, base))
+    change = value / base - 1 if value is not None and base else None
+    better = None if change is None or not differs else (change < 0) == lower
+    return Cell(value, shown, differs, change, better, state)
+
+
+def _memory(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
+    rows = []
+    for key in (*LINE_ORDER, "needed", "budget"):
+        sizes = [_size(point, key) for point in points]
+        if not any(sizes):
+            continue
+        lower = key not in ("kv_cache_spare", "budget")
+        base = float(sizes[baseline])
+        cells = []
+        for index, size in enumerate(sizes):
+            shown = Shown(f"{size / GIB:.2f}", "GiB") if size else Shown("–", "")
+            value = float(size) if size else None  # a dash has no distance
+            cells.append(_cell(index != baseline, (value, shown, lower), base or None))
+        rows.append(Row("memory", key, Phrase(f"ledger.{key}"), tuple(cells)))
+    return tuple(rows)
+
+
+def _size(point: Estimate, key: str) -> int:
+    if key == "needed":
+        return point.ledger.needed_bytes
+    if key == "budget":
+        return point.ledger.budget_bytes
+    return point.ledger.bytes_of(key)  # type: ignore[arg-type]
+
+
+_MONEY: tuple[tuple[str, str], ...] = (
+    ("price", "${:,.0f}"),
+    ("power", "{:,.0f}"),
+    ("energy", ""),
+    ("per_hour", "${:,.2f}"),
+    ("per_million", "${:,.2f}"),
+)
+_UNITS = {"power": "W", "energy": "J/token"}
+
+
+def _cost(points: tuple[Estimate, ...], baseline: int, prices: Prices | None) -> tuple[Row, ...]:
+    money = [cost_values(point, prices) for point in points]
+    rows = []
+    for key, text in _MONEY:
+        values = [one[key] for one in money]
+        if all(value is None for value in values):
+            continue
+        cells = []
+        for index, value in enumerate(values):
+            shown = Shown("–", "")
+            if value is not None:
+                shown = Shown(text.format(value) if text else three_digits(value), _UNITS.get(key, ""))
+            cells.append(_cell(index != baseline, (value, shown, True), values[baseline]))
+        rows.append(Row("cost", key, Phrase(f"compare.results.{key}"), tuple(cells)))
+    return tuple(rows)
+
+
+def cost_values(point: Estimate, prices: Prices | None = None) -> dict[str, float | None]:
+    """Price of the devices (US dollars), W, J/token, dollars an hour and for a million tokens out."""
+    scenario, speed = point.scenario, point.speed
+    found: dict[str, float | None] = dict.fromkeys(("power", "energy", "per_hour", "per_million"))
+    found["price"] = price_of(scenario)
+    if speed is None or not speed.output_throughput.low:
+        return found
+    share = speed.prefill_share
+    compute = share * speed.prefill.shares["compute"] + (1 - share) * speed.decode.shares["compute"]
+    devices = scenario.deployment.accelerators
+    cost = cost_of(scenario.accelerator, devices, speed.output_throughput, compute, prices)
+    million = cost.usd_per_million_tokens
+    found |= {"power": cost.watts, "energy": cost.joules_per_token.expected, "per_hour": cost.usd_per_hour}
+    found["per_million"] = None if million is None else million.expected
+    return found
+
+
+def headline(estimates: Sequence[Estimate], letters: Sequence[str]) -> Phrase:
+    """One sentence over the whole comparison: who is fastest, and whether it meets every target."""
+    running = [(e, name) for e, name in zip(estimates, letters, strict=True) if e.speed is not None]
+    if not running:
+        return Phrase("compare.none_starts")
+    best, name = min(running, key=lambda pair: pair[0].speed.time_per_output_token.expected)  # type: ignore[union-attr]
+    assert best.speed is not None
+    values: dict[str, object] = {"name": name, "value": show_time(best.speed.time_per_output_token.expected)}
+    key = "compare.fastest_meets" if best.verdict.state == "good" else "compare.fastest"
+    return Phrase(key, values)
+
+
+__all__ = ["MOST_SERIES", "Cell", "Row", "changed_inputs", "difference_table", "headline", "summary_of"]

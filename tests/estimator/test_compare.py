@@ -1,0 +1,99 @@
+"""The table over pinned scenarios."""
+
+import pytest
+
+from core.estimator import estimate
+from core.planning.compare import changed_inputs, cost_values, difference_table, headline, summary_of
+from core.spec.change import with_values
+from core.words import Phrase, Words
+
+WORDS = Words("en")
+CHANGES = (
+    {},
+    {"workload.shared_prefix_tokens": 512},
+    {"precision.kv_cache": "fp8"},
+    {"precision.weights": "fp8", "workload.users": 16},
+    {"engine.enforce_eager": True},
+    {"deployment.accelerators": 2, "deployment.tensor_parallel": 2},
+    {"precision.weights": "fp32"},
+)
+
+
+@pytest.fixture(scope="module")
+def estimates(scenario):
+    return [estimate(with_values(scenario, dict(change))) for change in CHANGES]
+
+
+def rows_of(estimates, **options):
+    return {(row.section, row.key): row for row in difference_table(estimates, **options)}
+
+
+def test_only_what_differs_is_shown(estimates):
+    rows = rows_of(estimates)
+    inputs = {key for section, key in rows if section == "inputs"}
+    changed = {path for change in CHANGES for path in change}
+    assert inputs == changed
+    assert all(row.differs for row in rows.values())
+    everything = rows_of(estimates, only_differences=False)
+    assert set(rows) < set(everything)
+    assert ("inputs", "model") in everything
+
+
+def test_a_scenario_beside_itself_differs_in_nothing(estimates):
+    assert difference_table([estimates[0], estimates[0]]) == ()
+    assert changed_inputs(estimates[0].scenario, estimates[0].scenario) == ()
+
+
+def test_percentages_are_of_the_baseline(estimates):
+    for baseline in (0, 3):
+        row = rows_of(estimates, baseline=baseline)[("results", "output_throughput")]
+        base = estimates[baseline].speed.output_throughput.expected
+        for index, cell in enumerate(row.cells):
+            if index == baseline:
+                assert cell.change is None and not cell.differs
+            elif estimates[index].speed is None:
+                assert cell.value is None and cell.change_text == ""
+            else:
+                value = estimates[index].speed.output_throughput.expected
+                assert cell.change == pytest.approx(value / base - 1)
+                assert cell.better == (value > base) or not cell.differs
+
+
+def test_seven_scenarios_have_seven_cells_and_words(estimates):
+    for row in difference_table(estimates, only_differences=False):
+        assert len(row.cells) == len(estimates)
+        assert WORDS.has(row.name.key), row.name.key
+        for cell in row.cells:
+            if isinstance(cell.shown, Phrase):
+                assert WORDS.has(cell.shown.key), cell.shown.key
+
+
+def test_targets_are_marked(estimates):
+    row = rows_of(estimates, only_differences=False)[("results", "time_per_output_token")]
+    for point, cell in zip(estimates, row.cells, strict=True):
+        missed = "time_per_output_token" in point.verdict.missed
+        assert cell.state == ("" if point.speed is None else "misses" if missed else "meets")
+
+
+def test_memory_rows_add_up(estimates):
+    rows = rows_of(estimates, only_differences=False)
+    for index, point in enumerate(estimates):
+        lines = ("weights", "kv_cache", "activations", "graphs", "runtime")
+        sizes = [rows[("memory", key)].cells[index].value or 0.0 for key in lines]
+        assert sum(sizes) == rows[("memory", "needed")].cells[index].value == point.ledger.needed_bytes
+
+
+def test_cost_of_a_million_tokens(estimates):
+    """$/10^6 tokens = $/h / (3600 tokens/s) 10^6."""
+    money, speed = cost_values(estimates[0]), estimates[0].speed
+    expected = money["per_hour"] / 3600 / speed.output_throughput.expected * 1e6
+    assert money["per_million"] == pytest.approx(expected)
+
+
+def test_the_headline_names_the_fastest(estimates):
+    letters = "ABCDEFG"
+    running = [i for i, e in enumerate(estimates) if e.speed]
+    best = min(running, key=lambda i: estimates[i].speed.time_per_output_token.expected)
+    assert WORDS.phrase(headline(estimates, letters)).startswith(letters[best])
+    assert headline([estimates[-1]], "A").key == "compare.none_starts"
+    assert summary_of(estimates[0].scenario, estimates[1].scenario)
