@@ -91,7 +91,7 @@ def thinned(cases: Sequence[Case]) -> list[Case]:
 
 def problem_of(cases: Sequence[Case], factors: Factors) -> Problem:
     """The fit of ``factors`` to ``cases``, which are few of each stack (``thinned``)."""
-    scales = np.array([SCALES[c.group] for c in cases])
+    scales = np.array([SCALES.get(c.group, 1.0) for c in cases])
     return Problem(
         tuple(cases),
         runs_of(cases),
@@ -124,7 +124,7 @@ def solve(
     problem: Problem, theta: FloatArray, errors: FloatArray, slope: FloatArray, keep: FloatArray
 ) -> FloatArray:
     """One step towards the optimum over the rows with ``keep`` 1."""
-    scales = np.array([SCALES[c.group] for c in problem.cases])
+    scales = np.array([SCALES.get(c.group, 1.0) for c in problem.cases])
     robust = 1.0 / np.sqrt(1.0 + (errors / scales) ** 2)  # derivative of the soft L1 loss
     weight = problem.weights * robust * keep
     prior = 1.0 / problem.spreads**2
@@ -135,7 +135,7 @@ def solve(
 
 def loss(problem: Problem, theta: FloatArray, errors: FloatArray) -> float:
     """What is minimised."""
-    scales = np.array([SCALES[c.group] for c in problem.cases])
+    scales = np.array([SCALES.get(c.group, 1.0) for c in problem.cases])
     robust = 2.0 * scales**2 * (np.sqrt(1.0 + (errors / scales) ** 2) - 1.0)
     return float(problem.weights @ robust + (((theta - problem.starts) / problem.spreads) ** 2).sum())
 

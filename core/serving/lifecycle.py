@@ -63,6 +63,7 @@ class Life:
     per_token: FloatArray  # s a token after the first
     total: FloatArray  # s
     prefill_share: FloatArray  # (n,) of the decoding time that goes to other prompts
+    terms: Terms
 
 
 def live(
@@ -79,7 +80,7 @@ def live(
     """
     n = len(inside)
     over, stages = plan.overheads, float(plan.stages)
-    steps = max(lengths.output - 1.0, 0.0) / plan.tokens_per_step
+    steps = np.maximum(lengths.output - 1.0, 0.0) / plan.tokens_per_step
     shared = 0.0 if over.separate_prompts else 1.0  # whether decodes go on beside a prompt
     others = inside - 1.0
     least_burst = over.burst if together else 0.0
@@ -128,7 +129,7 @@ def live(
         return decode / (life + busy * mixed), busy
 
     # Secant steps towards the share that follows from itself; far prompts need more than damping.
-    last, share = np.ones(n), np.full(n, 0.9 if steps else 0.0) if near is None else near
+    last, share = np.ones(n), np.where(steps > 0, 0.9, 0.0) * np.ones(n) if near is None else near
     last_off = np.full(n, -0.1)
     busy = np.zeros(n)
     for _ in range(ROUNDS if near is None else 1):
@@ -148,7 +149,9 @@ def live(
     low, high = plan.first_token_band
     band = np.array([[low], [1.0], [high]])
     before = ahead_of_one(share, decode[EXPECTED], first)
-    ahead = others * (before * last + np.minimum(before * (wait / over.burst), wait)) + busy * own[EXPECTED]
+    wait_for_each = np.minimum(before * (wait / over.burst), wait)
+    ahead = others * (before * last + wait_for_each) + busy * own[EXPECTED]
+    several = steps > 0
     start, reads = base + 0.5 * first, over.own_prefill * own[EXPECTED]
     spread = (decode + own) / (decode + own)[EXPECTED]
     return Life(
@@ -156,7 +159,23 @@ def live(
         base=band * start,
         own=np.maximum(band * reads, carriers * (bound[n:] - shared * bound[:n]) / (stages * prompts)),
         others=band * ahead,
-        per_token=decode / (lengths.output - 1.0) if steps else step / plan.tokens_per_step,
+        per_token=np.where(several, decode / np.maximum(lengths.output - 1.0, 1e-9), step / plan.tokens_per_step),
         total=spread * (decode[EXPECTED] + start + reads + ahead),
-        prefill_share=others * share * last / decode[EXPECTED] if steps else np.zeros(n),
+        prefill_share=np.where(several, others * share * last / np.maximum(decode[EXPECTED], 1e-12), 0.0),
+        terms=Terms(
+            inside=inside,
+            share=share,
+            decoding=both[0],
+            step=first,
+            mixed=mixed[EXPECTED],
+            room=lengths.room(both[0]),
+            carriers=carriers,
+            together=prompts,
+            added=last,
+            own=own[EXPECTED],
+            before=before,
+            wait=wait_for_each,
+            busy=busy,
+            server=base,
+        ),
     )

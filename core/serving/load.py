@@ -26,10 +26,27 @@ class LoadCurve:
     requests_per_second: FloatArray  # (3, n)
     prefill_share: FloatArray  # (3, n) share of a decoding request's time spent on others' prompts
     stable: FloatArray  # (n,) 1 where the load can be carried, 0 where the queue grows for ever
-    # What the times follow from, (n,) or (3, n): requests in one replica, the one that is asked about
-    # included (textbook rules: over all replicas), and the share of their time inside that they decode.
-    inside: FloatArray | None = None
-    decoding_share: FloatArray | None = None
+    terms: "Terms | None" = None  # what the times follow from; None by the textbook rules
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the times of a request follow from, expected quantile, (n,) each; see ``core.serving.lifecycle``."""
+
+    inside: FloatArray  # requests in one replica, the one that is asked about included
+    share: FloatArray  # of their time inside that they decode
+    decoding: FloatArray  # requests in a decode step
+    step: FloatArray  # s, a step that only decodes
+    mixed: FloatArray  # s, a step that carries a part of a prompt
+    room: FloatArray  # prompt tokens that a step has room for
+    carriers: FloatArray  # steps that carry one prompt
+    together: FloatArray  # prompts that share a step
+    added: FloatArray  # s that one prompt adds to the steps it shares
+    own: FloatArray  # s of the steps that carry a prompt
+    before: FloatArray  # of each other request's prompt, the share that is read first
+    wait: FloatArray  # s for each other request, beside its prompt
+    busy: FloatArray  # prompts' worth of waiting for what is being read
+    server: FloatArray  # s before the first step
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ cache or the batch holds queue.  Open loop: requests arrive at a rate, whatever 
 Both take the life of a request from ``core.serving.lifecycle`` and work on arrays over the load.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -56,14 +57,30 @@ def prepare(scenario: Scenario, factors: Factors | None = None) -> Service:
     return Service(_plan(scenario, factors), replicas, lengths, seqs, occupancy(engine))
 
 
+def _server_plan(scenario: Scenario, factors: Factors | None) -> StepPlan:
+    draft = scenario.speculative if scenario.speculative.kind != "none" else None
+    return plan_of(
+        scenario.model.architecture,
+        scenario.accelerator,
+        scenario.deployment,
+        scenario.precision,
+        scenario.engine,
+        draft,
+        factors,
+    )
+
+
+# Engines whose plan is made by rules of their own; all others are servers.
+PLANNERS: dict[str, Callable[[Scenario, Factors | None], StepPlan]] = {}
+
+
 def _plan(scenario: Scenario, factors: Factors | None) -> StepPlan | TextbookPlan:
     """The plan by the rules of the scenario's engine."""
-    model, device, engine = scenario.model.architecture, scenario.accelerator, scenario.engine
-    deployment, precision = scenario.deployment, scenario.precision
-    if engine.name == "textbook":
-        return textbook_plan(model, device, deployment, precision)
-    draft = scenario.speculative if scenario.speculative.kind != "none" else None
-    return plan_of(model, device, deployment, precision, engine, draft, factors)
+    if scenario.engine.name == "textbook":
+        return textbook_plan(
+            scenario.model.architecture, scenario.accelerator, scenario.deployment, scenario.precision
+        )
+    return PLANNERS.get(scenario.engine.name, _server_plan)(scenario, factors)
 
 
 def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCurve:
@@ -83,9 +100,7 @@ def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCu
     life = live(service.plan, lengths, inside, together=True)
     queue = (here / inside - 1.0) * life.total
     rate = busy * inside / life.total
-    return curve_of(
-        service, users, busy * inside * life.share, life, queue, rate, np.ones_like(users), inside
-    )
+    return curve_of(service, users, busy * inside * life.share, life, queue, rate, np.ones_like(users))
 
 
 def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> LoadCurve:
@@ -128,7 +143,6 @@ def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> L
         queue,
         served,
         stable.astype(np.float64),
-        others.reshape(3, n),
     )
 
 
@@ -152,9 +166,9 @@ def phases(service: Service, running: float) -> tuple[Phase, Phase]:
 def room(service: Service, kv_tokens: float) -> float:
     """Requests that one replica holds at a time."""
     lengths = service.lengths
-    pool = max(0.0, kv_tokens / service.replicas - lengths.prefix)
+    pool = np.maximum(0.0, kv_tokens / service.replicas - lengths.prefix)
     held = lengths.prompt + service.occupancy * lengths.output * (1.0 + lengths.spread**2)
-    return max(1.0, min(service.max_num_seqs, pool / held))
+    return np.maximum(1.0, np.minimum(service.max_num_seqs, pool / held))  # type: ignore[no-any-return]
 
 
 def _own_quantile(life: Life, n: int) -> Life:
@@ -184,7 +198,6 @@ def curve_of(
     queue: FloatArray,
     requests: FloatArray,
     stable: FloatArray,
-    inside: FloatArray | None = None,
 ) -> LoadCurve:
     """The load curve of lives with a queue before them."""
     shape = life.total.shape
@@ -201,6 +214,5 @@ def curve_of(
         requests_per_second=requests,
         prefill_share=np.broadcast_to(life.prefill_share, shape),
         stable=stable,
-        inside=inside,
-        decoding_share=life.share,
+        terms=life.terms,
     )

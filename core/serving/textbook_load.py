@@ -76,6 +76,4 @@ def _curve(
         requests_per_second=rows(tokens / output),
         prefill_share=rows(0.0),
         stable=stable,
-        inside=np.asarray(running, dtype=np.float64),
-        decoding_share=np.ones_like(users),
     )

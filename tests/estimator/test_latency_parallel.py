@@ -14,6 +14,7 @@ from core.model.operator_rows import operators_of
 from core.model.operators import Layout
 from core.planning.cost import Prices, cost_of, power_watts
 from core.quantities import EXPECTED, Range
+from core.serving.disaggregated import Pools, disaggregated
 from core.serving.finite_run import finite_run
 from core.serving.static_batch import static_batch
 from core.serving.steady_state import closed_loop, prepare
@@ -183,6 +184,23 @@ def test_a_finite_run_is_short_of_the_steady_rate_and_ends():
     assert (done <= rates * (1 + 1e-9)).all()
     assert done[2] <= full * 1.05
     assert curve.queue_seconds[EXPECTED, 0] == 0 < curve.queue_seconds[EXPECTED, 2]
+
+
+def test_pools_apart_never_disturb_a_decode():
+    """TPOT is the bare step; more readers shorten the first token only; the cache takes its time to cross."""
+    service = prepare(scenario())
+    users = np.array([1.0, 32.0, 256.0])
+    one = Pools(service.plan, 1, service.plan, 1, 512.0, 70_000.0, 50e9)
+    two = Pools(service.plan, 2, service.plan, 1, 512.0, 70_000.0, 50e9)
+    slow, fast = (disaggregated(p, service.lengths, users) for p in (one, two))
+    together = closed_loop(service, users, 3e6)
+    assert (slow.time_per_output_token[EXPECTED, 1:] < together.time_per_output_token[EXPECTED, 1:]).all()
+    assert (fast.time_to_first_token[EXPECTED] <= slow.time_to_first_token[EXPECTED] * (1 + 1e-9)).all()
+    assert (fast.requests_per_second >= slow.requests_per_second * (1 - 1e-9)).all()
+    assert slow.transfer_seconds == pytest.approx(2000 * 70_000 / 50e9)
+    assert (np.diff(slow.requests_per_second) > 0).all() and (slow.reading_share < 1).all()
+    life = slow.time_to_first_token + 499 * slow.time_per_output_token
+    np.testing.assert_allclose((slow.requests_per_second * life)[EXPECTED], users, rtol=0.02)
 
 
 def test_a_static_batch_reads_then_decodes():
