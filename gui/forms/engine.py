@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from core.errors import InferometerError
-from core.importers.command_text import command_for
 from core.model.cache import recurrent_state_elements
 from core.spec.architecture import LatentAttention
 from core.spec.scenario import Scenario
@@ -43,6 +42,8 @@ _WITH_COMMAND = ("vllm", "sglang", "trtllm", "llamacpp", "ollama")
 
 
 def _command(scenario: Scenario) -> str:
+    from core.importers.command_text import command_for  # needed when it is asked for
+
     try:
         return command_for(scenario)
     except InferometerError:

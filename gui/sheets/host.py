@@ -1,7 +1,7 @@
 """Which sheet lies over the plots: one at a time."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import shiboken6
 from PySide6.QtCore import QObject, Qt
@@ -14,10 +14,12 @@ from core.words import Words
 from gui.catalogue import Catalogue
 from gui.document import Document
 from gui.messages import Link, MessageArea
-from gui.sheets.device_sheet import DeviceSheet
-from gui.sheets.model_sheet import ModelSheet
-from gui.sheets.notes_sheet import NotesSheet
 from gui.sheets.sheet import Place, Sheet
+
+if TYPE_CHECKING:  # at run time each comes with its first opening
+    from gui.sheets.device_sheet import DeviceSheet
+    from gui.sheets.model_sheet import ModelSheet
+    from gui.sheets.notes_sheet import NotesSheet
 
 
 class Sheets(QObject):
@@ -42,8 +44,10 @@ class Sheets(QObject):
         self._made: dict[str, Sheet] = {}
         self._before: QWidget | None = None  # had the focus before a sheet was opened
 
-    def open_model(self) -> ModelSheet:
+    def open_model(self) -> "ModelSheet":
         """The model, or its sheet away again."""
+        from gui.sheets.model_sheet import ModelSheet
+
         sheet = self._made.get("model")
         if not isinstance(sheet, ModelSheet):
             sheet = ModelSheet(self._document, self._words, self._catalogue, self._workspace)
@@ -53,8 +57,10 @@ class Sheets(QObject):
         sheet.open_sheet()
         return sheet
 
-    def open_device(self) -> DeviceSheet:
+    def open_device(self) -> "DeviceSheet":
         """The device."""
+        from gui.sheets.device_sheet import DeviceSheet
+
         sheet = self._made.get("device")
         if not isinstance(sheet, DeviceSheet):
             sheet = DeviceSheet(self._document, self._words, self._catalogue, self._workspace)
@@ -64,8 +70,10 @@ class Sheets(QObject):
         sheet.open_sheet()
         return sheet
 
-    def open_notes(self, title: str, notes: Sequence[tuple[str, str]]) -> NotesSheet:
+    def open_notes(self, title: str, notes: Sequence[tuple[str, str]]) -> "NotesSheet":
         """Sentences behind a message."""
+        from gui.sheets.notes_sheet import NotesSheet
+
         sheet = self._made.get("notes")
         if not isinstance(sheet, NotesSheet):
             sheet = NotesSheet(self._words, self._workspace)

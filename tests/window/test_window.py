@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, QSize, Qt, QUrl
-from PySide6.QtGui import QDropEvent
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QSize, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from core.errors import InvalidScenario, Problem
@@ -165,14 +166,10 @@ def test_a_bad_file_is_told_and_changes_nothing(window: MainWindow, tmp_path: Pa
 def test_a_dropped_file_opens(qtbot: QtBot, window: MainWindow, file: Path) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(file))])
-    event = QDropEvent(
-        QPointF(5, 5),
-        Qt.DropAction.CopyAction,
-        data,
-        Qt.MouseButton.LeftButton,
-        Qt.KeyboardModifier.NoModifier,
-    )
-    QApplication.sendEvent(window, event)
+    action, button = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
+    key = Qt.KeyboardModifier.NoModifier
+    QApplication.sendEvent(window, QDragEnterEvent(QPoint(5, 5), action, data, button, key))
+    QApplication.sendEvent(window, QDropEvent(QPointF(5, 5), action, data, button, key))
     qtbot.waitUntil(lambda: window.document.path == file, timeout=5000)
 
 
