@@ -76,18 +76,20 @@ def start(
     preferences = Preferences(paths.preferences if paths else None)
     words = Words(language_of(language or preferences.choices.language))
     theme.apply(app, theme_name or preferences.choices.theme)
-    document, problem = _first_document(file, preferences)
+    document, told = _first_document(file, preferences)
     recovery = Recovery(paths.recovery, document) if paths else None
     settings = window_settings(paths.window_state) if paths else None
     recent = RecentFiles(paths.recent if paths else None)
     own = paths.catalogue if paths else None
     window = MainWindow(document, words, preferences, recent, QtDialogs(words), recovery, settings, own)
     window.restore_geometry()
-    if problem is not None:
-        window.files.tell(problem, file)
+    if isinstance(told, Problem):
+        window.files.tell(told, file)
     elif file is not None:
         recent.add(file)
         preferences.change(last_document=str(file.absolute()))
+        if told:
+            window.files.tell_import(told)
     if recovery is not None:
         window.rescue.offer()
     if crash is not None:
@@ -97,31 +99,36 @@ def start(
     return Started(window, crash)
 
 
-def _first_document(file: Path | None, preferences: Preferences) -> tuple[Document, Problem | None]:
-    """The file asked for; else what was open last; else the first sample."""
+def _first_document(
+    file: Path | None, preferences: Preferences
+) -> tuple[Document, Problem | tuple[Problem, ...]]:
+    """The file asked for; else what was open last; else the first sample.
+
+    With it what there is to say of an imported file, or the problem with one that cannot be opened.
+    """
     if file is not None:
         try:
-            return _of_file(file), None
+            return _of_file(file)
         except InferometerError as error:
             return _of_sample(samples()[0]), error.problems[0]
     kind, _, key = preferences.choices.last_document.partition("sample:")
     if key and not kind:
         found = [sample for sample in samples() if sample.key == key]
-        return _of_sample(found[0] if found else samples()[0]), None
+        return _of_sample(found[0] if found else samples()[0]), ()
     if kind:
         try:
-            return _of_file(Path(kind)), None
+            return _of_file(Path(kind))[0], ()
         except InferometerError:
             pass  # moved or removed since: that is no news to start a day with
-    return _of_sample(samples()[0]), None
+    return _of_sample(samples()[0]), ()
 
 
-def _of_file(path: Path) -> Document:
+def _of_file(path: Path) -> tuple[Document, tuple[Problem, ...]]:
     stamp = stamp_of(path)
     opened = open_document(path)
     document = Document(opened.scenario)
     document.start(opened.scenario, Origin(path, "", opened.imported, stamp))
-    return document
+    return document, opened.notes
 
 
 def _of_sample(sample: Sample) -> Document:

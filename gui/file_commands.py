@@ -12,7 +12,7 @@ from core.words import Words
 from gui.dialogs.service import Dialogs, Question
 from gui.document import Document, Origin
 from gui.intake import Intake, ShowNotes
-from gui.messages import MessageArea
+from gui.messages import Link, MessageArea
 from gui.preferences import Preferences
 from gui.recent import RecentFiles
 from gui.samples import Sample, load_sample, samples, title_of
@@ -41,6 +41,7 @@ class FileCommands(QObject):
         self._recent = recent
         self._dialogs = dialogs
         self._asking = False
+        self._show_notes = show_notes
         self.intake = Intake(
             document, words, messages, self.open_document, self.begin_pasted, show_notes, self
         )
@@ -90,7 +91,7 @@ class FileCommands(QObject):
             self._document.restore(opened.scenario, Origin(title=title))
             self._messages.drop("file")
             if opened.notes:
-                self._tell_import(opened.notes)
+                self.tell_import(opened.notes)
 
         self.after_saving(begin)
 
@@ -103,7 +104,7 @@ class FileCommands(QObject):
             return False
         self._messages.drop("file")
         if notes:
-            self._tell_import(notes)
+            self.tell_import(notes)
         self._recent.add(path)
         self._preferences.change(last_document=str(path.absolute()))
         return True
@@ -183,10 +184,18 @@ class FileCommands(QObject):
         links = [(self._words("window.dismiss"), lambda: self._messages.drop("file"))]
         self._messages.tell("file", "bad", text, links)
 
-    def _tell_import(self, notes: tuple[Problem, ...]) -> None:
-        links = [(self._words("window.dismiss"), lambda: self._messages.drop("file"))]
-        text = " ".join(self._words.problem(note) for note in notes)
-        self._messages.tell("file", "info", text, links)
+    def tell_import(self, notes: tuple[Problem, ...]) -> None:
+        """Say how an imported scenario came to be: the first remark, and a list of the others."""
+        told = [(note.severity, self._words.problem(note)) for note in notes]
+        first, rest = told[0][1], told[1:]
+        links: list[Link] = [(self._words("window.dismiss"), self.intake.dismiss)]
+        if rest:
+            first = self._words("intake.and_more", first=first.rstrip("."), count=len(rest))
+            title = self._document.title
+            links.insert(0, (self._words("intake.show"), lambda: self._show_notes(title, told)))
+        self.intake.told.emit()
+        warned = any(severity != "note" for severity, _ in told)
+        self._messages.tell("file", "warn" if warned else "info", first, links)
 
     def _folder(self) -> Path:
         if self._document.path is not None:

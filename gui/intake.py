@@ -185,9 +185,10 @@ class Intake(QObject):
 
     def _undo(self) -> None:
         self._document.undo()
-        self._dismiss()
+        self.dismiss()
 
-    def _dismiss(self) -> None:
+    def dismiss(self) -> None:
+        """Take the message away, and the list behind it."""
         self._messages.drop(_SUBJECT)
         self.told.emit()
 
@@ -199,7 +200,7 @@ class Intake(QObject):
         return reason if source in reason else self._words("window.file_problem", name=source, reason=reason)
 
     def _tell(self, kind: str, text: str, links: Sequence[Link], dismiss: bool = True) -> None:
-        own: Link = (self._words("window.dismiss"), self._dismiss)
+        own: Link = (self._words("window.dismiss"), self.dismiss)
         self.told.emit()
         self._messages.tell(_SUBJECT, kind, text, [*links, own] if dismiss else list(links))
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
-from core.errors import Problem
+from core.errors import InferometerError, Problem
 from core.spec.change import get_value
 from core.spec.scenario import Scenario
 from core.words import Words
@@ -125,7 +125,11 @@ class FieldRow(QWidget):
     def commit(self, value: object) -> None:
         """Set the field to a value that an editor gives."""
         scenario = self._document.scenario
-        changes = list(self._changes(scenario, value) if self._changes else [(self.path, value)])
+        try:
+            changes = list(self._changes(scenario, value) if self._changes else [(self.path, value)])
+        except InferometerError as error:
+            self.refuse(error.problems[0])
+            return
         before = {path: get_value(scenario, path) for path, _ in changes}
         refusals = self._send(changes)
         if refusals:

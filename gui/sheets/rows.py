@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
-from core.errors import InferometerError
 from core.model.numbers import Number, can_change, values_of, with_number
 from core.spec.base import FieldMeta
 from core.spec.model import Model
@@ -35,7 +34,7 @@ class NumberRow(FieldRow):
         editor = QuantityEdit(FieldMeta("", _STEPS.get(name, 64), "count", 1, _MOST), whole=True)
         super().__init__(document, f"numbers.{name}", words, editor, self._show_number, self._change)
         self._edited = edited
-        editor.edited.connect(self._commit_number)
+        editor.edited.connect(self.commit)
         editor.unreadable.connect(self.refuse)
         editor.left.connect(self.end_edit)
         editor.taken_back.connect(self.take_back)
@@ -62,15 +61,6 @@ class NumberRow(FieldRow):
         assert isinstance(value, int)
         model = with_number(scenario.model, self._name, value)
         return edited_model_changes(scenario, self._edited(scenario.model, model))
-
-    def _commit_number(self, value: object) -> None:
-        """A number that contradicts another is refused here, before there is a scenario of it."""
-        try:
-            self._change(self._document.scenario, value)
-        except InferometerError as error:
-            self.refuse(error.problems[0])
-        else:
-            self.commit(value)
 
     def take_back(self) -> None:
         """Escape: the model as it was before the typing began."""
