@@ -261,7 +261,7 @@ def _point_weights(precision: str, path: str, arch: Architecture) -> str:
     if "gpt-oss" in low:
         return "mxfp4_experts"
     if precision == "fp8":
-        return "fp8_block" if sparse else "fp8"
+        return "fp8_block" if sparse or "qwen3" in low else "fp8"
     if precision == "fp4":
         if not sparse:
             return "nvfp4"

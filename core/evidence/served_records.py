@@ -33,6 +33,8 @@ from core.spec.model import Model
 from core.spec.scenario import Scenario
 from core.spec.workload import Workload
 
+# Whose FP8 checkpoints are scaled by blocks; NVIDIA's own for TensorRT-LLM are not.
+_BLOCK_FAMILIES = ("qwen3", "glm", "minimax")
 _ENGINES = {"lmdeploy (turbomind)": "trtllm"}
 
 
@@ -122,7 +124,7 @@ def _record(tree: dict[str, Any], engine: str) -> Found:
     if known:
         return refuse(known)
     model, device = _record_model(str(tree.get("model"))), _record_device(str(tree.get("gpu")))
-    weights = _record_weights(str(tree.get("weight_format") or ""), model)
+    weights = _record_weights(str(tree.get("weight_format") or ""), model, engine)
     if model is None or device is None or weights is None:
         return refuse("unknown_name")
     load, amount, group = _record_load(tree, metric, extra)
@@ -231,7 +233,7 @@ def _record_device(name: str) -> Accelerator | None:
         return None
 
 
-def _record_weights(name: str, model: Model | None) -> str | None:
+def _record_weights(name: str, model: Model | None, engine: str) -> str | None:
     low = name.lower()
     sparse = model is not None and any(
         isinstance(k.channel_mixer, MixtureOfExperts) for k in model.architecture.kinds
@@ -241,8 +243,14 @@ def _record_weights(name: str, model: Model | None) -> str | None:
     )
     if low in ("nvfp4", "fp4"):
         return "nvfp4" if not sparse else ("nvfp4_mlp" if latent else "nvfp4_experts")
-    if low == "fp8" and latent:
+    published = "" if model is None else model.published_weight_format
+    family = "" if model is None else model.name.lower()
+    if low == "fp8" and (latent or published == "fp8_block"):
         return "fp8_block"
+    if low == "fp8" and engine != "trtllm" and family.startswith(_BLOCK_FAMILIES):
+        return "fp8_block"
+    if low == "int4" and published.startswith("int4"):
+        return published
     found = {
         "fp16": "fp16",
         "bf16": "bf16",
