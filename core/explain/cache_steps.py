@@ -3,6 +3,7 @@
 from core.explain.derivation_types import Step, given, worked
 from core.explain.expression import Expr, Num, Sym, added, largest, whole_up
 from core.memory.build import plan_memory
+from core.memory.capacity import queues
 from core.memory.demand import PageGroup
 from core.memory.kinds import layer_kinds
 from core.memory.plan import MemoryPlan
@@ -19,12 +20,11 @@ _RULE = "derivation.sources.textbook"
 
 def users_in(point: Estimate) -> float:
     """Requests that the ledger of an estimate counts (``core.estimator``)."""
-    work, most = point.scenario.workload, float(max(1, point.capacity.max_users))
+    work, most = point.scenario.workload, float(point.capacity.at_once)
     if work.load == "requests" and point.speed is not None:
-        return max(1.0, min(point.speed.users, float(point.capacity.max_users)))
+        return max(1.0, min(point.speed.users, most))
     wanted = float(work.users) if work.load == "users" else 1.0
-    waits = point.scenario.engine.name != "textbook" and point.capacity.max_users < wanted
-    return min(wanted, most) if waits else wanted
+    return min(wanted, most) if queues(point.scenario) and most >= 1 else wanted
 
 
 def token_steps(scenario: Scenario, plan: MemoryPlan) -> tuple[Step, ...]:

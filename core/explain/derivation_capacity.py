@@ -69,7 +69,13 @@ def _users(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
     room: Expr = _pool(plan) - common if common is not None else _pool(plan)
     held = largest(whole_down(room / each), 0) if each.value else Sym("0", 0) * 1
     made = worked("most_users", "C_max", _on_all(plan, held), "count", Phrase(_ENGINE), "concurrency")
-    return (*steps, _or_limited(made, "C_max", "most_users", point.capacity.max_users))
+    made = _or_limited(made, "C_max", "most_users", point.capacity.max_users)
+    running = plan.most_running()
+    if running is None or running >= point.capacity.max_users:
+        return (*steps, made)
+    batch = Sym("S", running, "count", "S_max")
+    at_once = least(made.symbol, batch)
+    return (*steps, made, worked("at_once", "C_1", at_once, "count", Phrase(_ENGINE), "concurrency"))
 
 
 def _or_limited(made: Step, symbol: str, name: str, value: int) -> Step:

@@ -3,7 +3,7 @@
 The terms are those of ``core.serving.lifecycle`` at its solution; the textbook rule stands beside them.
 """
 
-from dataclasses import dataclass
+from dataclasses import fields
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from core.explain.expression import Num, Sym, largest, least
 from core.explain.textbook_rules import why_times
 from core.latency.protocol import StepPlan
 from core.latency.textbook import TextbookPlan, textbook_plan
-from core.quantities import EXPECTED, Range
+from core.quantities import EXPECTED
 from core.results import Estimate, Speed
 from core.serving.load import LoadCurve
 from core.serving.steady_state import Service, closed_loop, open_loop, prepare
@@ -24,80 +24,11 @@ _INPUT = "derivation.sources.input"
 _LOAD = "derivation.sources.load"
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What the times at the operating point are made of, expected quantile, seconds unless stated."""
-
-    inside: float  # requests in one replica
-    share: float  # of their time that they decode
-    decoding: float  # requests in one decode step
-    step: float
-    mixed: float  # a step that carries a chunk
-    room: float  # prompt tokens that a step has room for
-    chunk: float  # prompt tokens that it carries
-    carriers: float  # steps that carry one prompt
-    together: float  # prompts that share a step
-    added: float  # what one prompt adds to the steps it shares
-    own: float  # time of the steps that carry the own prompt
-    before: float  # prompts read first, of each other request
-    wait: float  # for each other request, beside its prompt
-    busy: float  # own prompts' worth of waiting for what is being read
-    server: float
-    queue: float
-
-
-def terms_of(point: Estimate, service: Service) -> Terms:
-    """The terms of a plan with measured efficiency."""
-    plan, lengths = service.plan, service.lengths
-    assert not isinstance(plan, TextbookPlan)
-    curve = load_of(point, service)
-    inside, share = _at(curve.inside), _at(curve.decoding_share)
-    closed = point.scenario.workload.load == "users"
-    over, stages = plan.overheads, float(plan.stages)
-    others, shared = inside - 1.0, 0.0 if over.separate_prompts else 1.0
-    least_burst = over.burst if closed else 0.0
-    running = inside * share / stages
-    room = float(lengths.room(running))
-    waiting = 1.0 + others * max(least_burst, 1.0 - share)
-    together = min(waiting, max(room / lengths.prompt, 1.0))
-    chunk = min(room, together * lengths.prompt)
-    carriers = max(lengths.prompt / room, 1.0)
-    history = lengths.prefix + 0.5 * (lengths.prompt - chunk)
-    step = seconds_of(plan, running, lengths.mean_context, 0.0, 0.0)
-    beside = 0.0 if over.separate_prompts else running
-    mixed = seconds_of(plan, beside, lengths.mean_context, chunk, history)
-    added = carriers * max(mixed - shared * step, 0.0) / (stages * together)
-    own = added + ((stages - 1.0) * mixed + shared * carriers * step) / stages
-    before = max(least_burst, 1.0 - share)
-    each = 1e-3 * over.waiting_request_ms[plan.kind]
-    wait = min(before * (each / over.burst), each)
-    ahead = float(curve.other_prefills_seconds[EXPECTED, 0])
-    server = 1e-3 * over.alone_ms[plan.kind]
-    if closed:
-        server += 1e-3 * (over.together_ms[plan.kind] - over.alone_ms[plan.kind]) * others / inside
-    return Terms(
-        inside=inside,
-        share=share,
-        decoding=running,
-        step=step,
-        mixed=mixed,
-        room=room,
-        chunk=chunk,
-        carriers=carriers,
-        together=together,
-        added=added,
-        own=own,
-        before=before,
-        wait=wait,
-        busy=max(0.0, ahead - others * (before * added + wait)) / own if own else 0.0,
-        server=server,
-        queue=float(curve.queue_seconds[EXPECTED, 0]),
-    )
-
-
-def _at(values: object) -> float:
-    array = np.asarray(values)
-    return float(array[EXPECTED, 0] if array.ndim == 2 else array[0])
+def terms_of(point: Estimate, service: Service) -> dict[str, float]:
+    """The terms of the load (``core.serving.load.Terms``) at the scenario's own point, by name."""
+    terms = load_of(point, service).terms
+    assert terms is not None  # only the textbook rules have none
+    return {f.name: float(np.ravel(getattr(terms, f.name))[0]) for f in fields(terms)}
 
 
 def load_of(point: Estimate, service: Service) -> LoadCurve:
@@ -106,11 +37,6 @@ def load_of(point: Estimate, service: Service) -> LoadCurve:
     if work.load == "requests":
         return open_loop(service, np.array([work.request_rate]), kv_tokens)
     return closed_loop(service, np.array([float(work.users)]), kv_tokens)
-
-
-def seconds_of(plan: StepPlan, decoding: float, context: float, prefill: float, history: float) -> float:
-    """Expected seconds of one step."""
-    return float(plan.seconds(EXPECTED, *(np.array([v]) for v in (decoding, context, prefill, history)))[0])
 
 
 def derive_time(point: Estimate, speed: Speed, key: str) -> Derivation | None:
@@ -183,11 +109,13 @@ def _first_token(point: Estimate, service: Service, speed: Speed) -> tuple[Step,
         return step.symbol
 
     prompt = add(given("prompt", Sym("L", lengths.prompt, "tokens", "L"), _INPUT, "prefill"))
-    room = add(given("room", Sym("c", terms.room, "tokens", "c"), _ENGINE, "chunked_prefill"))
-    decode = add(given("decode_step", Sym("t_d", terms.step, "s", "t_d"), _PROFILE, "decode", "step.decode"))
-    mixed = add(given("mixed_step", Sym("t_m", terms.mixed, "s", "t_m"), _PROFILE, "chunked_prefill"))
-    if terms.together > 1:
-        add(given("prompts_together", Sym("q", terms.together, "count", "q"), _LOAD))
+    room = add(given("room", Sym("c", terms["room"], "tokens", "c"), _ENGINE, "chunked_prefill"))
+    decode = add(
+        given("decode_step", Sym("t_d", terms["step"], "s", "t_d"), _PROFILE, "decode", "step.decode")
+    )
+    mixed = add(given("mixed_step", Sym("t_m", terms["mixed"], "s", "t_m"), _PROFILE, "chunked_prefill"))
+    if terms["together"] > 1:
+        add(given("prompts_together", Sym("q", terms["together"], "count", "q"), _LOAD))
     count = add(worked("prompt_steps", "m", largest(prompt / room, 1), "count", Phrase(_ENGINE)))
     added = add(_added(terms, count, mixed, decode, plan))
     stages = Sym("s", float(plan.stages), "count", "s")
@@ -198,36 +126,38 @@ def _first_token(point: Estimate, service: Service, speed: Speed) -> tuple[Step,
         )
     factor = Sym("κ", over.own_prefill, "share", "kappa", r"\kappa")
     own = add(worked("own_prefill", "own", factor * own_time, "s", Phrase(_PROFILE), "prefill"))
-    server = Sym("t_0", terms.server, "s", "t_0")
+    server = Sym("t_0", terms["server"], "s", "t_0")
     base = add(worked("base", "base", server + decode / 2, "s", Phrase(_PROFILE)))
-    others = Sym("b", terms.inside, "count", "b")
-    before, wait = Sym("s_1", terms.before, "share", "s_1"), Sym("w", terms.wait, "s", "w")
+    others = Sym("b", terms["inside"], "count", "b")
+    before, wait = Sym("s_1", terms["before"], "share", "s_1"), Sym("w", terms["wait"], "s", "w")
     ahead = (others - 1) * (before * added + wait)
-    if terms.busy:
-        ahead = ahead + Sym("ρ", terms.busy, "share", "rho", r"\rho") * own_time
+    if terms["busy"]:
+        ahead = ahead + Sym("ρ", terms["busy"], "share", "rho", r"\rho") * own_time
     first = add(worked("others", "others", ahead, "s", Phrase(_LOAD), "queueing"))
-    queue = add(given("queue", Sym("queue", terms.queue, "s", "queue"), _LOAD, "queueing"))
+    queue = add(
+        given("queue", Sym("queue", speed.first_token_parts["queue"], "s", "queue"), _LOAD, "queueing")
+    )
     add(worked("ttft", "TTFT", queue + base + own + first, "s", Phrase(_LOAD), "ttft"))
     return tuple(steps)
 
 
-def _added(terms: Terms, count: Sym, mixed: Sym, decode: Sym, plan: StepPlan) -> Step:
+def _added(terms: dict[str, float], count: Sym, mixed: Sym, decode: Sym, plan: StepPlan) -> Step:
     """What one prompt adds to the steps it shares: D."""
     less = mixed - decode if not plan.overheads.separate_prompts else mixed
     whole = count * largest(less, 0)
     if plan.stages > 1:
         whole = whole / Sym("s", float(plan.stages), "count", "s")
-    if terms.together > 1:
-        whole = whole / Sym("q", terms.together, "count", "q")
+    if terms["together"] > 1:
+        whole = whole / Sym("q", terms["together"], "count", "q")
     return worked("added", "D", whole, "s", Phrase(_PROFILE), "prefill_interference")
 
 
 def _per_token(point: Estimate, service: Service) -> tuple[Step, ...]:
     terms, plan, lengths = terms_of(point, service), service.plan, service.lengths
     assert not isinstance(plan, TextbookPlan)
-    decoding = Sym("n", terms.decoding, "count", "n")
+    decoding = Sym("n", terms["decoding"], "count", "n")
     context = Sym("L_c", lengths.mean_context, "tokens", "L_c")
-    decode = Sym("t_d", terms.step, "s", "t_d")
+    decode = Sym("t_d", terms["step"], "s", "t_d")
     steps = [
         given("decoding", decoding, _LOAD, "continuous_batching"),
         given("context", context, _INPUT, "kv_cache"),
@@ -242,10 +172,10 @@ def _per_token(point: Estimate, service: Service) -> tuple[Step, ...]:
     output = Sym("O", lengths.output, "tokens", "O")
     count = output - 1 if plan.tokens_per_step == 1.0 else (output - 1) / per_step
     own = worked("own_decode", "own", count * decode, "s", Phrase(_PROFILE), "decode")
-    mixed, carriers = Sym("t_m", terms.mixed, "s", "t_m"), Sym("m", terms.carriers, "count", "m")
+    mixed, carriers = Sym("t_m", terms["mixed"], "s", "t_m"), Sym("m", terms["carriers"], "count", "m")
     steps += [own, given("mixed_step", mixed, _PROFILE, "chunked_prefill")]
     added = _added(terms, carriers, mixed, decode, plan)
-    others, share = Sym("b", terms.inside, "count", "b"), Sym("f", terms.share, "share", "f")
+    others, share = Sym("b", terms["inside"], "count", "b"), Sym("f", terms["share"], "share", "f")
     held_up = worked(
         "held_up", "held", (others - 1) * share * added.symbol, "s", Phrase(_LOAD), "prefill_interference"
     )
@@ -327,6 +257,3 @@ def _textbook(point: Estimate, plan: TextbookPlan, speed: Speed, key: str) -> tu
         return tuple(steps)
     output = Sym("O", float(work.output_tokens), "tokens", "O")
     return (*steps, worked("requests", "R", rate.symbol / output, "1/s", source))
-
-
-__all__ = ["Range", "Terms", "derive_time", "load_of", "seconds_of", "terms_of"]

@@ -174,7 +174,7 @@ def missed_keys(point: Estimate) -> tuple[str, ...]:
     if speed is not None:
         if not speed.stable:
             missed.append("stable")
-        elif speed.users > max(1, point.capacity.max_users):
+        elif speed.users > max(1, point.capacity.at_once):
             missed.append("queue")
     return tuple(missed)
 
@@ -195,7 +195,7 @@ def _values(point: Estimate) -> dict[EffectKey, float | None]:
         "time_to_first_token": None if speed is None else speed.time_to_first_token.expected,
         "time_per_output_token": None if speed is None else speed.time_per_output_token.expected,
         "output_throughput": None if speed is None else speed.output_throughput.expected,
-        "concurrent_users": float(point.capacity.max_users),
+        "concurrent_users": float(point.capacity.at_once),
         "memory_per_device": float(point.ledger.needed_bytes),
         "users": float(work.users) if closed else None,
         "request_rate": None if closed else work.request_rate,
@@ -287,7 +287,7 @@ def _reason(point: Estimate, key: str) -> Phrase:
 def _bound(point: Estimate) -> str:
     """What more hardware has to bring: "capacity", or the rate that limits."""
     speed = point.speed
-    if speed is None or speed.users > max(1, point.capacity.max_users):
+    if speed is None or speed.users > max(1, point.capacity.at_once):
         return "capacity"
     if "concurrent_users" in point.verdict.missed:
         return "capacity"

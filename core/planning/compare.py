@@ -209,7 +209,7 @@ def _quantities(point: Estimate) -> dict[str, tuple[float | None, Shown, bool]]:
         dash if requests is None else Shown(three_digits(requests), "req/s"),
         False,
     )
-    add("concurrent_users", float(capacity.max_users), Shown(show_count(capacity.max_users), ""), False)
+    add("concurrent_users", float(capacity.at_once), Shown(show_count(capacity.at_once), ""), False)
     add("kv_tokens", float(capacity.kv_tokens), Shown(show_count(capacity.kv_tokens), "tokens"), False)
     return found
 

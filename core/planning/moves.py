@@ -144,8 +144,8 @@ def most_users_within(point: Estimate, most: int) -> int:
     """The most users up to ``most`` that meet the targets of both times and have room; 0: not even one."""
     scenario, targets = point.scenario, point.scenario.targets
     users = np.unique(np.round(np.geomspace(1, max(1, most), 96)))
-    if point.capacity.max_users:
-        users = users[users <= point.capacity.max_users]
+    if point.capacity.at_once:
+        users = users[users <= point.capacity.at_once]
     curve = closed_loop(prepare(scenario), users, point.capacity.kv_tokens)
     good = np.ones(len(users), dtype=bool)
     if targets.time_to_first_token_s is not None:
@@ -158,12 +158,12 @@ def most_users_within(point: Estimate, most: int) -> int:
 def _users(point: Estimate) -> Iterator[Move]:
     work = point.scenario.workload
     if point.speed is None:
-        most = point.capacity.max_users
+        most = point.capacity.at_once
         if 1 <= most < work.users:
             yield _serve(most, "fewer_users")
         return
     if point.verdict.state == "good":
-        most = most_users_within(point, max(1, point.capacity.max_users))
+        most = most_users_within(point, max(1, point.capacity.at_once))
         if most >= 1.25 * work.users:
             yield _serve(most, "more_users")
         return
@@ -186,7 +186,7 @@ def _rate(point: Estimate) -> Iterator[Move]:
         return
     rates = now * np.geomspace(0.02, 8.0, 96)
     curve = open_loop(prepare(scenario), rates, point.capacity.kv_tokens)
-    good = (curve.stable > 0) & (curve.users <= max(1, point.capacity.max_users))
+    good = (curve.stable > 0) & (curve.users <= max(1, point.capacity.at_once))
     if targets.time_to_first_token_s is not None:
         good &= curve.time_to_first_token[EXPECTED] <= targets.time_to_first_token_s
     if targets.time_per_output_token_ms is not None:

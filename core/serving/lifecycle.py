@@ -21,6 +21,7 @@ import numpy as np
 
 from core.latency.protocol import BOUND, StepPlan
 from core.quantities import EXPECTED, FloatArray
+from core.serving.load import Terms
 
 ROUNDS = 4  # of the iteration
 _LEAST_CHUNK = 256.0  # tokens of a prompt that a step takes even when decoding fills the budget
@@ -30,7 +31,7 @@ _BUSIEST = 0.95  # share of time with prompts beyond which the burst term stays 
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """Tokens of a request, and of a step."""
+    """Tokens of a request, and of a step; of n points each may be an array (n,)."""
 
     prompt: float  # to read, without the shared prefix
     prefix: float  # shared, already cached
@@ -89,7 +90,8 @@ def live(
     if together:
         base += 1e-3 * (over.together_ms[plan.kind] - over.alone_ms[plan.kind]) * others / inside
     # The first n columns are steps that only decode, the others carry a chunk of a prompt.
-    decoding, context = np.empty(2 * n), np.full(2 * n, lengths.mean_context)
+    decoding, context = np.empty(2 * n), np.empty(2 * n)
+    context.reshape(2, n)[:] = lengths.mean_context
     prefill, history = np.zeros(2 * n), np.zeros(2 * n)
     both = decoding.reshape(2, n)
 
@@ -159,7 +161,9 @@ def live(
         base=band * start,
         own=np.maximum(band * reads, carriers * (bound[n:] - shared * bound[:n]) / (stages * prompts)),
         others=band * ahead,
-        per_token=np.where(several, decode / np.maximum(lengths.output - 1.0, 1e-9), step / plan.tokens_per_step),
+        per_token=np.where(
+            several, decode / np.maximum(lengths.output - 1.0, 1e-9), step / plan.tokens_per_step
+        ),
         total=spread * (decode[EXPECTED] + start + reads + ahead),
         prefill_share=np.where(several, others * share * last / np.maximum(decode[EXPECTED], 1e-12), 0.0),
         terms=Terms(

@@ -1,6 +1,6 @@
 """What a service does under load: the shape of every steady-state and simulated result."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from core.quantities import FloatArray
 
@@ -31,7 +31,7 @@ class LoadCurve:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the times of a request follow from, expected quantile, (n,) each; see ``core.serving.lifecycle``."""
+    """What times follow from, expected quantile, (n,) each; see ``core.serving.lifecycle``."""
 
     inside: FloatArray  # requests in one replica, the one that is asked about included
     share: FloatArray  # of their time inside that they decode
@@ -47,6 +47,10 @@ class Terms:
     wait: FloatArray  # s for each other request, beside its prompt
     busy: FloatArray  # prompts' worth of waiting for what is being read
     server: FloatArray  # s before the first step
+
+    def part(self, points: slice) -> "Terms":
+        """The terms of some of the points."""
+        return Terms(*(getattr(self, f.name)[points] for f in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)

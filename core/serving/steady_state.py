@@ -187,6 +187,7 @@ def _own_quantile(life: Life, n: int) -> Life:
         own(life.per_token),
         own(life.total),
         own(life.prefill_share),
+        life.terms.part(slice(n, 2 * n)),
     )
 
 

@@ -26,7 +26,7 @@ def textbook_closed(
     """``users`` (n,) in the system, ``limit`` of them inside one replica."""
     inside = np.minimum(users / replicas, limit)
     step, read = textbook_times(plan, inside, prompt)
-    life = read + step * max(output - 1, 0)
+    life = read + step * np.maximum(output - 1, 0)
     queue = (users / replicas - inside) / inside * life
     return _curve(
         users, inside * replicas, queue, read, step, inside * replicas / step, output, np.ones_like(users)
@@ -46,7 +46,7 @@ def textbook_open(
     step, read = textbook_times(plan, running, prompt)
     queue = np.where(stable, 0.0, np.inf)
     tokens = np.minimum(answers, ceiling) * replicas
-    users = np.where(stable, rate * (read + step * max(output - 1, 0)), np.inf)
+    users = np.where(stable, rate * (read + step * np.maximum(output - 1, 0)), np.inf)
     return _curve(users, running * replicas, queue, read, step, tokens, output, stable.astype(float))
 
 

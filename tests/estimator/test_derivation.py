@@ -37,6 +37,7 @@ CHANGES = {
     "too_fast": (0, {"workload.load": "requests", "workload.request_rate": 50.0}),
     "does_not_fit": (1, {"precision.weights": "bf16"}),
     "queue": (0, {"workload.users": 100}),
+    "batch": (0, {"workload.users": 20, "engine.max_num_seqs": 6}),
     "replicas": (0, {"deployment.accelerators": 4, "deployment.tensor_parallel": 2, "workload.users": 30}),
     "stages": (1, {"deployment.tensor_parallel": 1, "deployment.pipeline_parallel": 2}),
     "short": (0, {"workload.prompt_tokens": 64, "workload.output_tokens": 1, "workload.users": 20}),
@@ -84,7 +85,7 @@ def expected(point, key):
         return sum(o.flops for o in phase.operators if o.bound != "link") / phase.seconds
     return {
         "memory_per_device": point.ledger.needed_bytes,
-        "concurrent_users": capacity.max_users,
+        "concurrent_users": capacity.at_once,
         "kv_tokens": capacity.kv_tokens,
         "kv_bytes_per_token": capacity.kv_bytes_per_token,
         "max_users_at_model_length": capacity.max_users_at_model_length,
