@@ -60,12 +60,26 @@ def _settings(point: Estimate) -> Iterator[Move]:
         yield Move("utilization", title, changes, 3, caution)
     yield from _model_length(point)
     yield from chunks(scenario)
+    yield from _slots(point)
     if point.speed is not None and engine.max_num_seqs is not None and engine.name in SERVERS:
         seqs = batch_limits(engine, scenario.accelerator)[0]
         wanted = 2 ** int(np.ceil(np.log2(max(2.0, min(point.speed.users, 1e5)))))
         if seqs < point.speed.users:
             title = Phrase("advice.titles.sequences", {"n": f"{wanted:,}"})
             yield Move("sequences", title, (Change("engine.max_num_seqs", wanted),), 1)
+
+
+def _slots(point: Estimate) -> Iterator[Move]:
+    """llama.cpp: a slot and room in the context for every user."""
+    scenario, work = point.scenario, point.scenario.workload
+    wanted = max(work.users if work.load == "users" else 1, scenario.targets.users or 1)
+    if scenario.engine.name not in _LLAMA or wanted <= point.capacity.at_once:
+        return
+    context = -(-wanted * work.tokens_per_request // 256) * 256
+    changes = [Change("engine.n_parallel", wanted)]
+    if context > scenario.engine.max_model_len:
+        changes.append(Change("engine.max_model_len", context))
+    yield Move("sequences", Phrase("advice.titles.sequences", {"n": f"{wanted:,}"}), tuple(changes), 2)
 
 
 def _model_length(point: Estimate) -> Iterator[Move]:
