@@ -30,7 +30,8 @@ def engine_notes(estimate: Estimate) -> tuple[Phrase, ...]:
 def _precision(estimate: Estimate, scenario: Scenario) -> tuple[Phrase, ...]:
     """How the weights are multiplied."""
     device, weights = scenario.accelerator, WEIGHT_FORMATS[scenario.precision.weights]
-    compute, native = compute_format(device, weights), is_native(device, weights)
+    compute: str = compute_format(device, weights)
+    native = is_native(device, weights)
     if estimate.speed is not None:
         compute, native = estimate.speed.prefill.compute_format, estimate.speed.prefill.native
     found = []

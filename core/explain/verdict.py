@@ -155,8 +155,8 @@ def _does_not_fit(scenario: Scenario, ledger: Ledger) -> Verdict:
     values: dict[str, object] = {
         "weights": show_bytes(weights),
         "format": WEIGHT_FORMATS[scenario.precision.weights].label,
-        # A service that queues starts with room for one; the others would wait.
-        "users": counted("units.users", 1 if queues(scenario) else scenario.workload.users),
+        "users": counted("units.users", scenario.workload.users),
+        "tokens": show_tokens(scenario.workload.tokens_per_request),
         "change": change,
     }
     key = "verdict.detail_load"

@@ -67,9 +67,7 @@ class Curve:
         self.line, self.width, self.dash, self.fill = line, width, dash, fill
         level = "enclosed" if fill else None
         # Hairlines that run along the axes are sharper without smoothing.
-        self.item = _Item(
-            panel, antialias=not pairs, fillLevel=level, connect="pairs" if pairs else "finite"
-        )
+        self.item = _Item(panel, antialias=not pairs, fillLevel=level, connect="pairs" if pairs else "finite")
         self.item.setZValue(z)
         panel.view.addItem(self.item, ignoreBounds=True)
         panel.curves.append(self)

@@ -13,10 +13,9 @@ from gui.plots.area import Curve, Look
 from gui.plots.base import PlotPane, has_point, users_of
 from gui.plots.draw import Draw
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
-from gui.widgets.ledger_content import least_users
+from gui.widgets.ledger_content import counted_users
 
 _THIN: tuple[LineKey, ...] = ("activations", "graphs", "runtime")
-_FAR = 2.5  # budgets that the picture of what does not fit reaches at least
 _THIN_PIXELS = 3.5  # lower bands are merged with their neighbour
 
 
@@ -47,20 +46,14 @@ class MemoryOverUsers(PlotPane):
         """Room for the budget and, when it does not fit, for what is needed."""
         users, ceiling = users_of(estimate), float(curves.memory.users)
         near = users_end(users, ceiling)
-        wanted_users = max(1.6 * users, 1.3 * near if ceiling < 5 * users else near)
-        if not estimate.ledger.fits:
-            # Beyond a few times the budget the rest would be a line along the floor.
-            seen = curves.memory_users[curves.memory.bytes <= _FAR * curves.budget_bytes]
-            wanted_users = min(wanted_users, max(4.0, 1.2 * largest(seen)))
-        self.panel.x = count_axis(wanted_users)
+        self.panel.x = count_axis(max(1.6 * users, 1.3 * near if ceiling < 5 * users else near))
         self.panel.x_unit = self.words("plots.users_axis")
         wanted = curves.budget_bytes * 1.04
         if not _starts(curves):
             shown = curves.memory_users <= self.panel.x.end
             wanted = max(wanted, 0.96 * largest(curves.memory.bytes[shown]))
         elif not estimate.ledger.fits:
-            shown = min(users, self.panel.x.end)
-            wanted = max(wanted, at(shown, curves.memory_users, curves.memory.bytes))
+            wanted = max(wanted, at(users, curves.memory_users, curves.memory.bytes))
         self.panel.y = value_axis(wanted / GIB)
 
     def layout_panels(self, inner: QRectF) -> None:
@@ -155,11 +148,11 @@ class MemoryOverUsers(PlotPane):
             value = min(value, float(curves.budget_bytes)) if fits else value
             self.ring(draw, x, panel.py(min(value / GIB, panel.y_end)))
         if not fits:
-            self._least(draw, curves, estimate)
+            self._needed(draw, curves, estimate)
 
-    def _least(self, draw: Draw, curves: WorkloadCurves, estimate: Estimate) -> None:
-        """What the account beside it needs: the cache of the fewest users that the service starts with."""
-        panel, count = self.panel, least_users(estimate)
+    def _needed(self, draw: Draw, curves: WorkloadCurves, estimate: Estimate) -> None:
+        """What the account beside it says, at the users that it counts."""
+        panel, count = self.panel, counted_users(estimate)
         needed = estimate.ledger.needed_bytes / GIB
         x, y = panel.px(count), panel.py(needed)
         users = users_of(estimate)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from core.memory.capacity import queues
 from core.memory.ledger import Ledger, LineKey
 from core.results import Estimate
 from core.units import GIB, show_count
@@ -70,18 +69,17 @@ def _line_name(key: LineKey, estimate: Estimate, words: Words) -> str:
     if key != "kv_cache":
         return words(f"ledger.{key}")
     if not estimate.ledger.fits:
-        users = least_users(estimate)
-        return words("ledger.kv_cache_users", users=counted("units.users", users))
+        return words("ledger.kv_cache_users", users=counted("units.users", counted_users(estimate)))
     # A queue that grows for ever holds endless users; the cache holds what fits.
     users = estimate.speed.users if estimate.speed else float(estimate.scenario.workload.users)
     users = round(min(users, estimate.capacity.max_users or users))
     return words("ledger.kv_cache_users", users=counted("units.users", users))
 
 
-def least_users(estimate: Estimate) -> int:
-    """Users that an account which does not fit counts: one where the others would wait, else all."""
-    scenario = estimate.scenario
-    return 1 if queues(scenario) or scenario.workload.load == "requests" else scenario.workload.users
+def counted_users(estimate: Estimate) -> int:
+    """Users that an account which does not fit counts."""
+    work = estimate.scenario.workload
+    return work.users if work.load == "users" else 1
 
 
 def _caption(estimate: Estimate, words: Words) -> str:
@@ -159,7 +157,7 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
         if line.key == "kv_cache":
             word = words(
                 "ledger.kv_cache_word",
-                users=counted("units.requests", least_users(estimate)),
+                users=counted("units.requests", counted_users(estimate)),
                 tokens=show_count(work.tokens_per_request),
             )
         share = _share(line.bytes, needed_bytes)

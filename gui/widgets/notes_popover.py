@@ -52,8 +52,9 @@ class NotesPopover(QFrame):
 
     def texts(self) -> tuple[str, ...]:
         """All lines, for tests."""
-        labels = (self._column.itemAt(i).widget() for i in range(self._column.count()))
-        return tuple(label.text() for label in labels if isinstance(label, QLabel))
+        items = (self._column.itemAt(i) for i in range(self._column.count()))
+        widgets = (item.widget() for item in items if item is not None)
+        return tuple(label.text() for label in widgets if isinstance(label, QLabel))
 
     def open_above(self, corner: QPoint) -> None:
         """Show it with its lower right corner at a place on the screen."""
