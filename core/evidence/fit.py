@@ -202,7 +202,7 @@ def calibrated(cases: Sequence[Case], errors: FloatArray) -> FloatArray:
     return out
 
 
-def bands_of(cases: Sequence[Case], errors: Sequence[FloatArray]) -> dict[str, dict[str, list[float]]]:
+def bands_of(cases: Sequence[Case], errors: Sequence[FloatArray]) -> dict[str, Any]:
     """p10 and p90 of measured / predicted by kind of model, of steps and of first tokens.
 
     ``errors`` are lists for ``cases`` in a row: fitted and left out together, since a user's stack is
@@ -210,9 +210,11 @@ def bands_of(cases: Sequence[Case], errors: Sequence[FloatArray]) -> dict[str, d
     """
     kinds = np.array([_kind(case) for case in cases])
     groups = np.array([case.group for case in cases])
-    bands: dict[str, dict[str, list[float]]] = {"step": {}, "first_token": {}}
+    bands: dict[str, Any] = {"step": {}, "first_token": {}}
+    whole = np.isin(groups, ("batches", "one prompt", "server throughput"))
+    bands["batch"] = _band(np.concatenate([e[whole] for e in errors])) if whole.any() else [0.65, 1.5]
     for name, mine in (
-        ("step", np.isin(groups, ("server TPOT", "batches", "one stream"))),
+        ("step", np.isin(groups, ("server TPOT", "one stream"))),
         ("first_token", groups == "server TTFT"),
     ):
         pooled = np.concatenate([e[mine] for e in errors])
@@ -220,9 +222,13 @@ def bands_of(cases: Sequence[Case], errors: Sequence[FloatArray]) -> dict[str, d
             chosen = np.concatenate([e[mine & (kinds == kind)] for e in errors])
             if len(chosen) < _FEW * len(errors):
                 chosen = pooled
-            low, high = np.exp(-np.quantile(chosen, [0.9, 0.1])).tolist()
-            bands[name][kind] = [round(min(low, 1.0), 2), round(max(high, 1.0), 2)]
+            bands[name][kind] = _band(chosen)
     return bands
+
+
+def _band(errors: FloatArray) -> list[float]:
+    low, high = np.exp(-np.quantile(errors, [0.9, 0.1])).tolist()
+    return [round(min(low, 1.0), 2), round(max(high, 1.0), 2)]
 
 
 def _kind(case: Case) -> ModelKind:

@@ -100,6 +100,24 @@ def predict_all(runs: Iterable[Run], count: int, factors: Factors | None = None)
 
 def _predict(run: Run, factors: Factors | None) -> list[FloatArray]:
     service = prepare(run.scenario, factors)
+    found = _values(service, run)
+    if isinstance(service.plan, Plan) and run.cases[0].group not in (
+        "server TPOT",
+        "server TTFT",
+        "one stream",
+    ):
+        found = [_widened(values, service.plan.batch_band) for values in found]
+    return found
+
+
+def _widened(values: FloatArray, band: tuple[float, float]) -> FloatArray:
+    """Low, expected and high with the band of whole batches; rates fall along the axis, times rise."""
+    expected, rises = values[EXPECTED], values[0] <= values[2]
+    low, high = band if rises else (1 / band[0], 1 / band[1])
+    return np.array([low * expected, expected, high * expected])
+
+
+def _values(service: Service, run: Run) -> list[FloatArray]:
     if run.cases[0].spread:
         service = replace(service, lengths=replace(service.lengths, spread=run.cases[0].spread))
     if run.cases[0].group in ("batches", "one stream", "one prompt") and isinstance(service.plan, Plan):

@@ -100,6 +100,7 @@ class Band(Spec):
 
     step: dict[ModelKind, tuple[float, float]]
     first_token: dict[ModelKind, tuple[float, float]]
+    batch: tuple[float, float]  # of whole batches and offline runs, whose limits are rarely all known
 
 
 class Profile(Spec):

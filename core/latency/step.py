@@ -74,6 +74,11 @@ class Plan:
         return self.profiles[0].band.first_token[self.kind]
 
     @property
+    def batch_band(self) -> tuple[float, float]:
+        """p10 and p90 of measured / predicted time of whole batches."""
+        return self.profiles[0].band.batch
+
+    @property
     def stages(self) -> int:
         """Pipeline stages."""
         return self.operators.layout.stages

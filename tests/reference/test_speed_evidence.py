@@ -247,8 +247,9 @@ def test_bands_hold_four_fifths():
     cases = synthetic()
     errors = np.linspace(-0.3, 0.3, len(cases))
     bands = bands_of(cases, [errors])
-    assert set(bands) == {"step", "first_token"}
-    assert all(low <= 1 <= high for band in bands.values() for low, high in band.values())
+    assert set(bands) == {"step", "first_token", "batch"}
+    kinds = (*bands["step"].values(), *bands["first_token"].values(), bands["batch"])
+    assert all(low <= 1 <= high for low, high in kinds)
 
 
 def test_factors_stand_in_their_file_with_start_and_spread():

@@ -1,0 +1,90 @@
+"""Cached prompts that later requests may start from, kept block by block until room is needed.
+
+A prompt is a chain of segments (a system prompt, the turns of a conversation, hashed blocks of a
+trace).  A segment that a running request reads is held; one that nobody reads is idle and is given
+up, least recently used first and the end of a chain before its beginning.
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+
+# Key of a segment, and the tokens of the chain up to its end.
+Link = tuple[Hashable, int]
+
+
+class PrefixCache:
+    """Blocks of segments: ``held_blocks`` are in use, ``idle_blocks`` can be given up."""
+
+    def __init__(self, block: int) -> None:
+        self._block = block
+        self._held: dict[Hashable, list[int]] = {}  # key -> [blocks, readers]
+        self._idle: OrderedDict[Hashable, int] = OrderedDict()
+        self.held_blocks = 0
+        self.idle_blocks = 0
+
+    def match(self, chain: Sequence[Link]) -> tuple[int, int]:
+        """Links from the beginning that are cached, and their whole blocks in tokens."""
+        links = tokens = 0
+        for key, end in chain:
+            if key not in self._held and key not in self._idle:
+                break
+            links += 1
+            tokens = end
+        return links, tokens // self._block * self._block
+
+    def idle_in(self, chain: Sequence[Link]) -> int:
+        """Idle blocks of the links, which become held when the chain is."""
+        return sum(self._idle.get(key, 0) for key, _ in chain)
+
+    def hold(self, chain: Sequence[Link]) -> None:
+        """One more reader of each link; all of them are cached."""
+        for key, _ in chain:
+            blocks = self._idle.pop(key, None)
+            if blocks is None:
+                self._held[key][1] += 1
+                continue
+            self._held[key] = [blocks, 1]
+            self.idle_blocks -= blocks
+            self.held_blocks += blocks
+
+    def insert(self, chain: Sequence[Link], start: int) -> int:
+        """Add and hold the links from number ``start`` that are not cached yet; blocks they take over.
+
+        Stops at a link that another request has inserted meanwhile: the own copy stays private.
+        """
+        taken, before = 0, chain[start - 1][1] // self._block if start else 0
+        for key, end in chain[start:]:
+            if key in self._held or key in self._idle:
+                break
+            blocks = end // self._block - before
+            before = end // self._block
+            self._held[key] = [blocks, 1]
+            self.held_blocks += blocks
+            taken += blocks
+            start += 1
+        self._last = start
+        return taken
+
+    @property
+    def inserted_to(self) -> int:
+        """Links that the last ``insert`` left held."""
+        return self._last
+
+    def release(self, chain: Sequence[Link]) -> None:
+        """One reader fewer of each link."""
+        for key, _ in reversed(chain):
+            entry = self._held[key]
+            entry[1] -= 1
+            if not entry[1]:
+                del self._held[key]
+                self._idle[key] = entry[0]
+                self.held_blocks -= entry[0]
+                self.idle_blocks += entry[0]
+
+    def evict(self, blocks: int) -> int:
+        """Give up idle segments until ``blocks`` are free or none is left; blocks freed."""
+        freed = 0
+        while freed < blocks and self._idle:
+            freed += self._idle.popitem(last=False)[1]
+        self.idle_blocks -= freed
+        return freed
