@@ -26,7 +26,7 @@ from core.units import show_count, show_tokens, three_digits
 from core.version import VERSION
 from core.words import LANGUAGES, Words
 
-COMMANDS = frozenset({"estimate", "models", "accelerators", "validate"})
+COMMANDS = frozenset({"estimate", "models", "accelerators", "report", "validate"})
 PROGRAM = "inferometer"
 
 
@@ -74,6 +74,11 @@ def parser(words: Words) -> argparse.ArgumentParser:
     one.add_argument("--out", type=Path, metavar="FILE", help=words("cli.validate.out"))
     one.add_argument("--page", type=Path, metavar="FILE.md", help=words("cli.validate.page"))
     one.set_defaults(run=_validate)
+    about = words("cli.report.about")
+    one = commands.add_parser("report", help=about, description=about)
+    one.add_argument("file", type=Path, metavar="FILE", help=words("cli.file"))
+    one.add_argument("--out", type=Path, required=True, metavar="FILE", help=words("cli.report.out"))
+    one.set_defaults(run=_report)
     for one in commands.choices.values():
         one.add_argument("--json", action="store_true", help=words("cli.json"))
         one.add_argument("--lang", choices=LANGUAGES, default="en", help=words("cli.lang"))
@@ -112,6 +117,14 @@ def _estimate(options: argparse.Namespace, words: Words) -> str:
         return estimate_json(result, words)
     said = "".join(f"{words.problem(note)}\n" for note in notes)
     return f"{said}\n{estimate_text(result, words)}" if said else estimate_text(result, words)
+
+
+def _report(options: argparse.Namespace, words: Words) -> str:
+    from core.reports.write import report_bytes
+
+    scenario, _ = open_document(options.file)
+    write_atomic(options.out, report_bytes(estimate(scenario), options.out, words))
+    return f"{options.out}\n"
 
 
 def _validate(options: argparse.Namespace, words: Words) -> str:

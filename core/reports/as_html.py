@@ -1,0 +1,131 @@
+"""A report as one HTML file: no script, nothing loaded from elsewhere, made to print."""
+
+import re
+from collections.abc import Callable
+from html import escape
+
+from core.explain.derivation_types import Derivation, Step, range_text
+from core.reports.content import Prose, Report, Table
+from core.reports.plots import Picture
+from core.words import Words
+
+_LINK = re.compile(r"https?://[^\s<>\"']+")
+_STYLE = """
+body { font: 13px/1.5 Inter, "Segoe UI", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif;
+ color: #14181F; background: #FFFFFF; max-width: 860px; margin: 24px auto; padding: 0 24px;
+ font-feature-settings: "tnum"; }
+h1 { font-size: 20px; margin: 0 0 4px; } h2 { font-size: 15px; margin: 28px 0 6px; } h3 { font-size: 13px; }
+p.detail, p.made, td.source, caption { color: #5F6978; }
+p.verdict { font-size: 16px; font-weight: 600; padding: 8px 12px; }
+p.good { background: #E4F3EC; color: #176B4D; } p.warn { background: #FBF0DA; color: #935A00; }
+p.bad { background: #FBE9E7; color: #9C1F19; }
+table { border-collapse: collapse; width: 100%; margin: 4px 0 12px; }
+th { text-align: left; font-weight: 500; color: #5F6978; font-size: 11px; }
+td, th { padding: 3px 12px 3px 0; border-bottom: 1px solid #E4E7EB; vertical-align: top; }
+td.n, th.n { text-align: right; } tr.sum td { font-weight: 600; border-top: 1px solid #D2D7DE; }
+td.f { font-style: italic; } figure { margin: 12px 0; break-inside: avoid; } figcaption { font-weight: 600; }
+svg, img { max-width: 100%; height: auto; } ul { padding-left: 18px; }
+@media print { body { margin: 0; max-width: none; } h2 { break-after: avoid; } tr { break-inside: avoid; } }
+"""
+_MARKS = {"good": "✓", "warn": "⚠", "bad": "✗"}
+
+
+def report_html(report: Report, words: Words, picture: Callable[[Picture], str] | None = None) -> str:
+    """The whole report.
+
+    ``picture`` gives the markup of a picture where SVG inside the page is not understood (Qt's rich text,
+    for a PDF): an <img>; by default the SVG itself.
+    """
+    draw = picture or (lambda one: one.svg)
+    figures = [
+        f"<figure><figcaption>{escape(one.title)}</figcaption>{draw(one)}</figure>" for one in report.pictures
+    ]
+    workings = [_working(working, words) for working in report.derivations]
+    body = [
+        f"<h1>{escape(report.name)}</h1>",
+        f'<p class="verdict {report.state}">{_MARKS[report.state]} {escape(report.verdict)}</p>',
+        f'<p class="detail">{escape(report.detail)}</p>',
+        _table(report.metrics),
+        _table(report.scenario),
+        _table(report.ledger),
+        _heading(words("reports.pictures")),
+        *figures,
+        _table(report.cost),
+        _table(report.advice),
+        _heading(words("derivation.title")),
+        *workings,
+        _prose(report.assumptions),
+        _prose(report.sources),
+        f'<p class="made">{escape(report.made_by)}</p>',
+    ]
+    language = words.language.replace("_", "-")
+    head = f'<meta charset="utf-8"><title>{escape(report.name)}</title><style>{_STYLE}</style>'
+    inside = "\n".join(part for part in body if part)
+    return f'<!DOCTYPE html>\n<html lang="{language}"><head>{head}</head>\n<body>\n{inside}\n</body></html>\n'
+
+
+def _heading(title: str) -> str:
+    return f"<h2>{escape(title)}</h2>"
+
+
+def _table(table: Table) -> str:
+    if not table.rows:
+        return ""
+    cell_class = ['class="n"' if i in table.right else "" for i in range(len(table.head))]
+    heads = "".join(f"<th {c}>{escape(h)}</th>" for h, c in zip(table.head, cell_class, strict=True))
+    rows = []
+    for index, row in enumerate(table.rows):
+        cells = "".join(f"<td {c}>{escape(v)}</td>" for v, c in zip(row, cell_class, strict=True))
+        is_sum = table.sum and index == len(table.rows) - 1
+        rows.append(f'<tr class="sum">{cells}</tr>' if is_sum else f"<tr>{cells}</tr>")
+    return f"{_heading(table.title)}<table><tr>{heads}</tr>{''.join(rows)}</table>"
+
+
+def _working(working: Derivation, words: Words) -> str:
+    parts = [f"<h3>{escape(words.phrase(working.title))}</h3>", _steps(working.steps, words)]
+    if working.range is not None:
+        source = "" if working.range_source is None else words.phrase(working.range_source)
+        said = words(
+            "derivation.range", range=range_text(working.range, working.total.symbol.unit), source=source
+        )
+        parts.append(f'<p class="detail">{escape(said)}</p>')
+    if working.textbook:
+        parts.append(f"<h3>{escape(words('derivation.textbook'))}</h3>{_steps(working.textbook, words)}")
+        parts.append(_items([words.phrase(reason) for reason in working.why]))
+    return "".join(parts)
+
+
+def _steps(steps: tuple[Step, ...], words: Words) -> str:
+    names = ("step", "formula", "values", "result", "source")
+    heads = "".join(
+        f"<th {'class=n' if name == 'result' else ''}>{escape(words(f'derivation.columns.{name}'))}</th>"
+        for name in names
+    )
+    rows = []
+    for index, step in enumerate(steps):
+        symbol = step.symbol.name
+        formula = f"{symbol} = {step.formula_text}" if step.formula_text else symbol
+        cells = (
+            f"<td>{escape(words.phrase(step.name))}</td><td class=f>{escape(formula)}</td>"
+            f"<td>{escape(step.values_text)}</td><td class=n>{escape(str(step.result))}</td>"
+            f"<td class=source>{escape(words.phrase(step.source))}</td>"
+        )
+        rows.append(f'<tr class="sum">{cells}</tr>' if index == len(steps) - 1 else f"<tr>{cells}</tr>")
+    return f"<table><tr>{heads}</tr>{''.join(rows)}</table>"
+
+
+def _prose(prose: Prose) -> str:
+    return f"{_heading(prose.title)}{_items(list(prose.lines))}" if prose.lines else ""
+
+
+def _items(lines: list[str]) -> str:
+    return "<ul>" + "".join(f"<li>{_with_links(line)}</li>" for line in lines) + "</ul>" if lines else ""
+
+
+def _with_links(line: str) -> str:
+    parts, place = [], 0
+    for match in _LINK.finditer(line):
+        address = escape(match.group(), quote=True)
+        parts += [escape(line[place : match.start()]), f'<a href="{address}">{address}</a>']
+        place = match.end()
+    return "".join([*parts, escape(line[place:])])

@@ -1,0 +1,248 @@
+"""What a report says, in order, once for all formats; texts are in the reader's language and not escaped."""
+
+from dataclasses import dataclass
+
+from core.explain.derivation import Derivation, derive
+from core.explain.derivation_types import range_text
+from core.explain.engine_notes import engine_notes
+from core.explain.figures import Unit, shown
+from core.planning.advise import Suggestion, advise
+from core.planning.compare import cost_values, difference_table
+from core.quantities import Range
+from core.reports.plots import Picture, pictures_of
+from core.results import Estimate
+from core.units import GIB, Shown, show_count, show_time, show_tokens, three_digits
+from core.version import VERSION
+from core.words import Phrase, Words
+
+CARDS = (
+    "time_to_first_token",
+    "time_per_output_token",
+    "output_throughput",
+    "memory_per_device",
+    "concurrent_users",
+)
+_MOST_SOURCES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of texts; ``right``: columns of numbers; the last row is a sum where ``sum`` is set."""
+
+    key: str
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: tuple[int, ...] = ()
+    sum: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A list of sentences."""
+
+    key: str
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole report.  ``state`` is that of the verdict: "good", "warn" or "bad"."""
+
+    name: str
+    state: str
+    verdict: str
+    detail: str
+    scenario: Table
+    metrics: Table
+    ledger: Table
+    cost: Table
+    advice: Table
+    pictures: tuple[Picture, ...]
+    derivations: tuple[Derivation, ...]
+    assumptions: Prose
+    sources: Prose
+    made_by: str
+
+
+def report_of(point: Estimate, words: Words, with_advice: bool = True) -> Report:
+    """The report of an estimate."""
+    scenario = point.scenario
+    name = (
+        scenario.name
+        or f"{scenario.model.name}, {scenario.deployment.accelerators} × {scenario.accelerator.name}"
+    )
+    suggestions = advise(scenario, point) if with_advice else ()
+    workings = (derive(point, key) for key in CARDS)
+    return Report(
+        name=name,
+        state=point.verdict.state,
+        verdict=words.phrase(point.verdict.headline),
+        detail=words.phrase(point.verdict.detail),
+        scenario=_scenario(point, words),
+        metrics=_metrics(point, words),
+        ledger=_ledger(point, words),
+        cost=_cost(point, words),
+        advice=_advice(suggestions, words),
+        pictures=pictures_of(point, words),
+        derivations=tuple(w for w in workings if w is not None),
+        assumptions=_assumptions(point, words),
+        sources=_sources(point, words),
+        made_by=words("reports.made_by", version=VERSION),
+    )
+
+
+def said(value: Shown | Phrase, words: Words) -> str:
+    """A shown value as one text."""
+    return words.phrase(value) if isinstance(value, Phrase) else str(value)
+
+
+def _scenario(point: Estimate, words: Words) -> Table:
+    rows = [
+        (words.phrase(row.name), said(row.cells[0].shown, words))
+        for row in difference_table([point], only_differences=False)
+        if row.section == "inputs"
+    ]
+    if point.scenario.notes:
+        rows.append((words("reports.notes"), point.scenario.notes))
+    head = (words("reports.columns.input"), words("reports.columns.value"))
+    return Table("scenario", words("reports.scenario"), head, tuple(rows))
+
+
+def metric_values(point: Estimate) -> tuple[tuple[str, Range | None, float | None, Unit], ...]:
+    """Key, value with range (or without), target, unit; SI units."""
+    speed, targets, capacity = point.speed, point.scenario.targets, point.capacity
+    each = targets.time_per_output_token_ms
+    timed: list[tuple[str, Range | None, float | None, Unit]] = []
+    if speed is not None:
+        timed = [
+            ("time_to_first_token", speed.time_to_first_token, targets.time_to_first_token_s, "s"),
+            ("time_per_output_token", speed.time_per_output_token, None if each is None else each / 1e3, "s"),
+            ("output_throughput", speed.output_throughput, None, "tok/s"),
+            ("request_throughput", speed.request_throughput, None, "1/s"),
+        ]
+    needed, most, tokens = (
+        float(v) for v in (point.ledger.needed_bytes, capacity.at_once, capacity.kv_tokens)
+    )
+    return (
+        *timed,
+        ("memory_per_device", Range(needed, needed, needed), float(point.ledger.budget_bytes), "GiB"),
+        ("concurrent_users", Range(most, most, most), _float(targets.users), "count"),
+        ("kv_tokens", Range(tokens, tokens, tokens), None, "tokens"),
+    )
+
+
+def _float(value: int | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _metrics(point: Estimate, words: Words) -> Table:
+    rows = []
+    for key, value, target, unit in metric_values(point):
+        assert value is not None
+        spread = range_text(value, unit) if value.low != value.high else ""
+        limit, met = "", ""
+        if target is not None:
+            higher = key == "concurrent_users"
+            good = value.expected >= target if higher else value.expected <= target
+            limit = f"{'≥' if higher else '≤'} {shown(target, unit)}"
+            met = words("reports.meets" if good else "reports.misses")
+        rows.append(
+            (words(f"derivation.titles.{key}"), str(_precise(value.expected, unit)), spread, limit, met)
+        )
+    names = ("quantity", "value", "range", "target", "met")
+    head = tuple(words(f"reports.columns.{name}") for name in names)
+    return Table("metrics", words("reports.metrics"), head, tuple(rows), (1, 2, 3))
+
+
+def _precise(value: float, unit: Unit) -> Shown:
+    if unit == "s":
+        return show_time(value)
+    if unit in ("count", "tokens"):
+        return Shown(show_count(value), "")
+    text = shown(value, unit)
+    return Shown(three_digits(value / GIB), "GiB") if unit == "GiB" else text
+
+
+def _ledger(point: Estimate, words: Words) -> Table:
+    ledger = point.ledger
+    whole = max(ledger.device_bytes, 1)
+    rows = [
+        (
+            words(f"ledger.{line.key}"),
+            line.engine_word,
+            f"{line.bytes / GIB:,.3f}",
+            f"{line.bytes:,}",
+            f"{100 * line.bytes / whole:.1f} %",
+        )
+        for line in ledger.lines
+    ]
+    total = sum(line.bytes for line in ledger.lines)
+    share = f"{100 * total / whole:.1f} %"
+    rows.append((words("reports.sum"), "", f"{total / GIB:,.3f}", f"{total:,}", share))
+    head = tuple(
+        words(f"reports.columns.{name}") for name in ("line", "engine_word", "gib", "bytes", "share")
+    )
+    return Table("ledger", words("ledger.title"), head, tuple(rows), (2, 3, 4), sum=True)
+
+
+def _cost(point: Estimate, words: Words) -> Table:
+    money = cost_values(point)
+    texts = {"price": "${:,.0f}", "power": "{:,.0f} W", "energy": "{:.3g} J/token"}
+    rows = []
+    for key, value in money.items():
+        if value is not None:
+            rows.append((words(f"compare.results.{key}"), texts.get(key, "${:,.2f}").format(value)))
+    head = (words("reports.columns.quantity"), words("reports.columns.value"))
+    return Table("cost", words("compare.sections.cost"), head, tuple(rows), (1,))
+
+
+def _advice(suggestions: tuple[Suggestion, ...], words: Words) -> Table:
+    rows = []
+    for one in suggestions:
+        effects = "; ".join(
+            f"{words(f'advice.effects.{key}')} {effect_text(key, e.before)} → {effect_text(key, e.after)}"
+            for e in one.effects[:4]
+            for key in (e.key,)
+        )
+        cautions = " ".join(words.phrase(caution) for caution in one.cautions)
+        purpose = words(f"advice.purposes.{one.purpose}")
+        rows.append((words.phrase(one.title), purpose, effects, words.phrase(one.reason), cautions))
+    names = ("change", "purpose", "effect", "reason", "caution")
+    head = tuple(words(f"reports.columns.{name}") for name in names)
+    return Table("advice", words("advice.title"), head, tuple(rows))
+
+
+def effect_text(key: str, value: float | None) -> str:
+    """A value of an effect with its unit."""
+    if value is None:
+        return "–"
+    if key in ("time_to_first_token", "time_per_output_token"):
+        return str(show_time(value))
+    if key == "memory_per_device":
+        return f"{three_digits(value / GIB)} GiB"
+    if key == "price":
+        return f"${value:,.0f}"
+    if key in ("users", "concurrent_users"):
+        return show_count(value)
+    return three_digits(value) + {"output_throughput": " tok/s", "request_rate": " req/s"}.get(key, "")
+
+
+def _assumptions(point: Estimate, words: Words) -> Prose:
+    work = point.scenario.workload
+    lines = [
+        words("reports.assumed_load" if work.load == "users" else "reports.assumed_rate"),
+        words("reports.assumed_range"),
+        words("reports.assumed_k", one=show_tokens(1024)),
+        *(words.phrase(note) for note in engine_notes(point)),
+        *(words.problem(problem) for problem in point.notes),
+    ]
+    return Prose("assumptions", words("reports.assumptions"), tuple(lines))
+
+
+def _sources(point: Estimate, words: Words) -> Prose:
+    scenario = point.scenario
+    lines = [*scenario.model.sources, *scenario.accelerator.sources.values()]
+    unique = tuple(dict.fromkeys(line for line in lines if line))[:_MOST_SOURCES]
+    return Prose("sources", words("reports.sources"), unique)

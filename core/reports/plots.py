@@ -1,0 +1,147 @@
+"""The pictures of a report, drawn from the same curves as the window's plots."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.planning.curves import WorkloadCurves
+from core.planning.sweep import workload_curves
+from core.quantities import EXPECTED, HIGH, LOW, FloatArray
+from core.reports.svg import BOUNDS, INK3, Chart, Curve, bars, draw, stacked
+from core.results import Estimate
+from core.units import GIB, show_count, show_time, show_tokens
+from core.words import Words
+
+_MOST_POINTS = 80
+IndexArray = NDArray[np.int_]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One picture with the numbers it draws: ``columns`` of equal length, named with their units."""
+
+    key: str
+    title: str
+    svg: str
+    columns: tuple[tuple[str, tuple[float, ...]], ...] = ()
+
+
+def pictures_of(point: Estimate, words: Words) -> tuple[Picture, ...]:
+    """Ledger, memory, latencies and frontier over users, and one decode step."""
+    curves = workload_curves(point.scenario, point)
+    found = [_ledger(point, words), _memory(point, curves, words)]
+    if point.speed is not None and curves.load is not None:
+        found += [*_latencies(point, curves, words), _frontier(point, curves, words), _step(point, words)]
+    return tuple(found)
+
+
+def _ledger(point: Estimate, words: Words) -> Picture:
+    lines = [line for line in point.ledger.lines if line.bytes > 0]
+    rows = [
+        (line.key, words(f"ledger.{line.key}"), line.bytes / GIB, f"{line.bytes / GIB:,.2f} GiB")
+        for line in lines
+    ]
+    budget = point.ledger.budget_bytes / GIB
+    title = words("ledger.title")
+    mark = (budget, words("ledger.budget_mark", value=f"{budget:,.2f} GiB"))
+    return Picture("ledger", title, stacked(rows, mark, title))
+
+
+def _thinned(values: FloatArray, keep: IndexArray) -> tuple[float, ...]:
+    return tuple(float(v) for v in values[keep])
+
+
+def _indices(count: int) -> IndexArray:
+    if count <= _MOST_POINTS:
+        return np.arange(count)
+    return np.unique(np.round(np.linspace(0, count - 1, _MOST_POINTS)).astype(int))
+
+
+def _memory(point: Estimate, curves: WorkloadCurves, words: Words) -> Picture:
+    title = words("reports.plots.memory")
+    keep = _indices(len(curves.memory_users))
+    users = _thinned(curves.memory_users, keep)
+    lines = [curves.memory, *curves.other_lengths]
+    drawn = [Curve(show_tokens(one.tokens), users, _thinned(one.bytes / GIB, keep)) for one in lines]
+    budget = curves.budget_bytes / GIB
+    chart = Chart(
+        title,
+        words("reports.axes.users"),
+        words("reports.axes.gib"),
+        drawn,
+        ((budget, words("ledger.budget_mark", value=f"{budget:,.2f} GiB")),),
+        (curves.users, point.ledger.needed_bytes / GIB, show_count(curves.users)),
+        most_y=1.5 * max(budget, point.ledger.device_bytes / GIB),
+    )
+    names = [words("reports.axes.users"), *(f"GiB, {one.name}" for one in drawn)]
+    columns = tuple(zip(names, (users, *(tuple(one.y) for one in drawn)), strict=True))
+    return Picture("memory_over_users", title, draw(chart), columns)
+
+
+def _latencies(point: Estimate, curves: WorkloadCurves, words: Words) -> list[Picture]:
+    load, speed, targets = curves.load, point.speed, point.scenario.targets
+    assert load is not None and speed is not None
+    keep = _indices(len(load.users))
+    users = _thinned(load.users, keep)
+    each = targets.time_per_output_token_ms
+    kinds = (
+        ("time_to_first_token", load.time_to_first_token, 1.0, "s", targets.time_to_first_token_s),
+        ("time_per_output_token", load.time_per_output_token, 1e3, "ms", each),
+    )
+    found = []
+    for key, values, scale, unit, target in kinds:
+        low, middle, high = (_thinned(scale * values[q], keep) for q in (LOW, EXPECTED, HIGH))
+        title = words(f"reports.plots.{key}")
+        here = getattr(speed, key).expected * scale
+        most = max(3 * here, 2 * (target or 0.0)) if np.isfinite(here) else None
+        limits = () if target is None else ((target, f"≤ {show_time(target / scale)}"),)
+        chart = Chart(
+            title,
+            words("reports.axes.users"),
+            unit,
+            [Curve(title, users, middle, low, high)],
+            limits,
+            (curves.users, here, show_time(here / scale).__str__()),
+            "log",
+            most,
+        )
+        names = (words("reports.axes.users"), *(f"{unit}, {words(f'reports.axes.{q}')}" for q in _BANDS))
+        columns = tuple(zip(names, (users, low, middle, high), strict=True))
+        found.append(Picture(f"{key}_over_users", title, draw(chart), columns))
+    return found
+
+
+_BANDS = ("low", "expected", "high")
+
+
+def _frontier(point: Estimate, curves: WorkloadCurves, words: Words) -> Picture:
+    load, speed = curves.load, point.speed
+    assert load is not None and speed is not None
+    chosen = np.array(curves.frontier, dtype=int)
+    each = tuple(float(v) for v in 1e3 * load.time_per_output_token[EXPECTED][chosen])
+    rate = tuple(float(v) for v in load.output_tokens_per_second[EXPECTED][chosen])
+    title = words("reports.plots.frontier")
+    here = (1e3 * speed.time_per_output_token.expected, speed.output_throughput.expected)
+    chart = Chart(
+        title,
+        words("reports.axes.per_token"),
+        words("reports.axes.throughput"),
+        [Curve(title, each, rate, marks=True)],
+        here=(*here, show_count(curves.users)),
+    )
+    users = tuple(float(v) for v in load.users[chosen])
+    names = (words("reports.axes.users"), words("reports.axes.per_token"), words("reports.axes.throughput"))
+    return Picture(
+        "throughput_latency", title, draw(chart), tuple(zip(names, (users, each, rate), strict=True))
+    )
+
+
+def _step(point: Estimate, words: Words) -> Picture:
+    assert point.speed is not None
+    title = words("derivation.titles.step_decode")
+    rows = [
+        (words(f"operators.{o.key}"), o.seconds, str(show_time(o.seconds)), BOUNDS.get(o.bound, INK3))
+        for o in point.speed.decode.operators
+    ]
+    return Picture("decode_step", title, bars(rows, title))

@@ -1,0 +1,214 @@
+"""A small writer of SVG: axes, curves, bands and bars for a printed page, without any window.
+
+Colours are the light palette of the program's design; curves also differ by dash, so that a copy in
+grey can be read.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Literal
+
+WIDTH, HEIGHT = 560.0, 260.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 16.0, 16.0, 34.0
+INK, INK3, GRID, AXIS, CANVAS = "#14181F", "#5F6978", "#ECEEF1", "#98A1AE", "#FFFFFF"
+BAND, WARN, ACCENT = "#D9DFE7", "#935A00", "#2B5FD9"
+LEDGER = {
+    "weights": "#30679A",
+    "kv_cache": "#249A95",
+    "kv_cache_spare": "#E9F6F5",
+    "activations": "#BD8014",
+    "graphs": "#83205C",
+    "runtime": "#2A2F36",
+    "outside": "#FFFFFF",
+}
+BOUNDS = {"compute": "#30679A", "bandwidth": "#249A95", "link": "#BD8014", "launch": "#2A2F36"}
+_SERIES = (("#2A3442", ""), ("#4F86BF", "5 2"), ("#C9662F", "2 2"), ("#6934A2", "6 2 2 2"))
+_FONT = 'font-family="Inter, system-ui, sans-serif" font-size="11"'
+
+
+def text(x: float, y: float, said: str, anchor: str = "start", colour: str = INK3, bold: bool = False) -> str:
+    """A label; what it says is escaped."""
+    weight = ' font-weight="600"' if bold else ""
+    where = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"'
+    return f"<text {where} {_FONT}{weight}>{escape(said)}</text>"
+
+
+def line(x1: float, y1: float, x2: float, y2: float, colour: str, width: float = 1, dash: str = "") -> str:
+    """A straight line."""
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    where = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
+    return f'<line {where} stroke="{colour}" stroke-width="{width}"{dashed}/>'
+
+
+def rect(x: float, y: float, w: float, h: float, fill: str, edge: str = "none") -> str:
+    """A bar."""
+    where = f'x="{x:.1f}" y="{y:.1f}" width="{max(0.0, w):.1f}" height="{h:.1f}"'
+    return f'<rect {where} fill="{fill}" stroke="{edge}"/>'
+
+
+def document(parts: Sequence[str], title: str, width: float = WIDTH, height: float = HEIGHT) -> str:
+    """A whole picture.  ``title`` is read aloud."""
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size}>'
+    ground = rect(0, 0, width, height, CANVAS)
+    return "\n".join([head, f"<title>{escape(title)}</title>", ground, *parts, "</svg>"])
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Points of one curve, in the units of the axes; ``low`` and ``high`` make a band."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    marks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A plot of curves.  ``limits`` are horizontal lines with a label, ``here`` the operating point."""
+
+    title: str
+    x_name: str
+    y_name: str
+    curves: Sequence[Curve]
+    limits: Sequence[tuple[float, str]] = ()
+    here: tuple[float, float, str] | None = None
+    x_scale: Literal["linear", "log"] = "linear"
+    most_y: float | None = None
+    notes: Sequence[str] = field(default_factory=tuple)
+
+
+def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
+    """Round numbers between two ends."""
+    if not high > low:
+        return [low]
+    raw = (high - low) / max(1, wanted)
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= raw * (1 - 1e-9))
+    first = math.ceil(low / step - 1e-9)
+    return [i * step for i in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _label(value: float) -> str:
+    return f"{value:,.10g}" if abs(value) < 1e5 else f"{value:,.0f}"
+
+
+class _Scale:
+    """Values to places on the page."""
+
+    def __init__(self, low: float, high: float, start: float, end: float, log: bool = False) -> None:
+        self.low, self.high, self.start, self.end, self.log = low, high, start, end, log and low > 0
+
+    def __call__(self, value: float) -> float:
+        if self.log:
+            share = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
+
+
+def draw(chart: Chart, height: float = HEIGHT) -> str:
+    """The chart as SVG."""
+    finite = [v for c in chart.curves for v in (*c.y, *c.high) if math.isfinite(v)]
+    high = max([*finite, *(v for v, _ in chart.limits), 1e-12])
+    high = min(1.06 * high, chart.most_y or math.inf)
+    xs = [v for c in chart.curves for v in c.x if math.isfinite(v)] or [0.0, 1.0]
+    log = chart.x_scale == "log"
+    low_x = min(xs) if log else 0.0
+    x = _Scale(low_x, max(*xs, low_x * 1.0001 + 1e-12), _LEFT, WIDTH - _RIGHT, log)
+    y = _Scale(0.0, high, height - _BOTTOM, _TOP)
+    parts = [*_axes(chart, x, y, height)]
+    parts += [_band(curve, x, y) for curve in chart.curves if curve.low and curve.high]
+    for value, label in chart.limits:
+        if value <= high:
+            parts.append(line(_LEFT, y(value), WIDTH - _RIGHT, y(value), WARN, 1.2, "4 3"))
+            parts.append(text(WIDTH - _RIGHT, y(value) - 4, label, "end", WARN))
+    for index, curve in enumerate(chart.curves):
+        parts += _curve(curve, index, x, y, len(chart.curves) > 1, high)
+    if chart.here is not None and all(map(math.isfinite, chart.here[:2])):
+        at, value, label = chart.here
+        parts.append(line(x(at), _TOP, x(at), height - _BOTTOM, ACCENT))
+        parts.append(
+            f'<circle cx="{x(at):.1f}" cy="{y(value):.1f}" r="4" fill="{CANVAS}" stroke="{ACCENT}"/>'
+        )
+        side = "end" if x(at) > WIDTH - 120 else "start"
+        parts.append(text(x(at) + (-6 if side == "end" else 6), _TOP + 10, label, side, ACCENT, True))
+    return document(parts, chart.title, WIDTH, height)
+
+
+def _axes(chart: Chart, x: _Scale, y: _Scale, height: float) -> list[str]:
+    parts = []
+    for value in ticks(0.0, y.high):
+        parts.append(line(_LEFT, y(value), WIDTH - _RIGHT, y(value), GRID))
+        parts.append(text(_LEFT - 6, y(value) + 4, _label(value), "end"))
+    base = height - _BOTTOM
+    parts.append(line(_LEFT, base, WIDTH - _RIGHT, base, AXIS))
+    places = [2.0**i for i in range(21) if x.low <= 2.0**i <= x.high] if x.log else ticks(x.low, x.high)
+    for value in places:
+        parts.append(line(x(value), base, x(value), base - 4, AXIS))
+        if x(value) < WIDTH - _RIGHT - 50:
+            parts.append(text(x(value), base + 14, _label(value), "middle"))
+    parts.append(text(WIDTH - _RIGHT, base + 14, chart.x_name, "end"))
+    parts.append(text(_LEFT, _TOP - 4, chart.y_name, "start"))
+    return parts
+
+
+def _band(curve: Curve, x: _Scale, y: _Scale) -> str:
+    there = [(x(a), y(b)) for a, b in zip(curve.x, curve.high, strict=True)]
+    back = [(x(a), y(b)) for a, b in zip(curve.x, curve.low, strict=True)][::-1]
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in (*there, *back))
+    return f'<polygon points="{points}" fill="{BAND}"/>'
+
+
+def _curve(curve: Curve, index: int, x: _Scale, y: _Scale, named: bool, high: float) -> list[str]:
+    colour, dash = _SERIES[index % len(_SERIES)]
+    inside = [(a, b) for a, b in zip(curve.x, curve.y, strict=True) if math.isfinite(b) and b <= high]
+    points = " ".join(f"{x(a):.1f},{y(b):.1f}" for a, b in inside)
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    parts = [f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"{dashed}/>']
+    if curve.marks:
+        parts += [f'<circle cx="{x(a):.1f}" cy="{y(b):.1f}" r="2.5" fill="{colour}"/>' for a, b in inside]
+    if named and inside:
+        a, b = inside[-1]
+        parts.append(text(x(a), y(b) - 6, curve.name, "end", colour, True))
+    return parts
+
+
+def bars(rows: Sequence[tuple[str, float, str, str]], title: str, name_width: float = 190.0) -> str:
+    """Horizontal bars: name, value, its text, colour."""
+    step, top = 22.0, 8.0
+    height = top + step * len(rows) + 6
+    most = max((value for _, value, _, _ in rows), default=1.0) or 1.0
+    parts = []
+    for index, (name, value, said, colour) in enumerate(rows):
+        y = top + index * step
+        length = (WIDTH - name_width - 90) * value / most
+        parts.append(text(name_width - 8, y + 13, name, "end", INK))
+        parts.append(rect(name_width, y + 3, length, 13, colour))
+        parts.append(text(name_width + length + 6, y + 13, said))
+    return document(parts, title, WIDTH, height)
+
+
+def stacked(rows: Sequence[tuple[str, str, float, str]], limit: tuple[float, str], title: str) -> str:
+    """One stacked bar with its account: key, name, value, text; ``limit`` is a mark on the bar."""
+    total = max(sum(value for _, _, value, _ in rows), limit[0], 1e-12)
+    scale = (WIDTH - 2 * _RIGHT) / total
+    parts, place = [], _RIGHT
+    for key, _, value, _ in rows:
+        edge = AXIS if key in ("outside", "kv_cache_spare") else "none"
+        parts.append(rect(place, 24, value * scale - 1, 24, LEDGER.get(key, INK3), edge))
+        place += value * scale
+    mark = _RIGHT + limit[0] * scale
+    parts.append(line(mark, 18, mark, 52, INK, 1.5))
+    parts.append(text(mark, 12, limit[1], "end" if mark > WIDTH / 2 else "start", INK))
+    for index, (key, name, _, said) in enumerate(rows):
+        y = 68 + 20 * index
+        parts.append(rect(_RIGHT, y, 10, 10, LEDGER.get(key, INK3), AXIS))
+        parts.append(text(_RIGHT + 18, y + 9, name, "start", INK))
+        parts.append(text(WIDTH - _RIGHT, y + 9, said, "end", INK))
+    return document(parts, title, WIDTH, 68 + 20 * len(rows) + 8)

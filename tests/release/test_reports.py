@@ -1,0 +1,208 @@
+"""Reports in every form: complete, self-contained, harmless whatever the names, and the sheet computes."""
+
+import csv
+import io
+import math
+import re
+import zipfile
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from core import cli
+from core.errors import InferometerError
+from core.estimator import estimate
+from core.files import scenario_file
+from core.reports.as_csv import harmless, report_csv
+from core.reports.as_html import report_html
+from core.reports.as_markdown import report_markdown
+from core.reports.as_xlsx import report_xlsx
+from core.reports.content import report_of
+from core.reports.svg import ticks
+from core.reports.write import report_bytes
+from core.spec.change import with_values
+from core.words import Words
+
+WORDS = Words("en")
+NASTY = '=HYPERLINK("http://x","y")<script>alert(1)</script>|`*_[a](b)$x$&amp;'
+CHANGES = {
+    "8b": (0, {}),
+    "32b": (1, {}),
+    "v3": (2, {}),
+    "unfit": (1, {"precision.weights": "bf16"}),
+    "textbook": (0, {"engine.name": "textbook", "workload.users": 2}),
+    "prefix": (1, {"workload.shared_prefix_tokens": 2048}),
+    "copies": (0, {"deployment.accelerators": 2, "workload.users": 30}),
+    "endless": (0, {"workload.load": "requests", "workload.request_rate": 100.0}),
+    "nasty": (
+        0,
+        {"name": NASTY, "notes": f"{NASTY}\n# head", "model.name": NASTY, "accelerator.name": NASTY},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def points(samples):
+    loaded = [scenario_file.load(path) for path in samples]
+    return {name: estimate(with_values(loaded[i], dict(change))) for name, (i, change) in CHANGES.items()}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_html_stands_alone(points, name):
+    page = report_html(report_of(points[name], WORDS), WORDS)
+    assert "<script" not in page and "javascript:" not in page
+    assert not re.search(r'(?:src|xlink:href)="', page) and "@import" not in page and "url(" not in page
+    tree = page.split("<body>")[1]
+    assert tree.count("<svg") == tree.count("</svg>") == len(report_of(points[name], WORDS).pictures)
+    for picture in report_of(points[name], WORDS).pictures:
+        ET.fromstring(picture.svg)  # sound XML, names escaped
+        assert "nan" not in picture.svg and "inf" not in picture.svg
+    assert "reports." not in re.sub(r"<[^>]*>", "", page)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_markdown_has_every_part_and_no_mark_of_a_name(points, name):
+    page = report_markdown(report_of(points[name], WORDS), WORDS)
+    for title in ("reports.scenario", "ledger.title", "derivation.title", "reports.assumptions"):
+        assert f"# {WORDS(title)}" in page
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    assert all(len(re.findall(r"(?<!\\)\|", row)) >= 3 for row in rows)
+    assert not re.search(r"(?<!\\)<script", page) and "[a](b)" not in page
+    assert not any(line.startswith("# head") for line in page.splitlines())
+
+
+def test_csv_has_numbers_and_no_formula(points):
+    for point in points.values():
+        rows = list(csv.reader(io.StringIO(report_csv(point, WORDS))))
+        assert {len(row) for row in rows} == {7}
+        for row in rows:
+            for cell in row:
+                number = re.fullmatch(r"-?\d[\d.]*(e[+-]?\d+)?|-?inf", cell)
+                assert number or not cell.startswith(("=", "+", "-", "@", "\t", "\r")), cell
+        values = {row[1]: row[3] for row in rows if row[0] == "ledger"}
+        assert {k: int(v) for k, v in values.items()} == {line.key: line.bytes for line in point.ledger.lines}
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "  =1", "＝1"])
+def test_a_formula_is_told_to_be_text(text):
+    assert harmless(text) == f"'{text}"
+
+
+class Book:
+    """A workbook as its XML says, with an interpreter for the formulas that we write."""
+
+    def __init__(self, data: bytes) -> None:
+        self.cells: dict[tuple[str, str], tuple[str | None, str | None]] = {}
+        main = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+        with zipfile.ZipFile(io.BytesIO(data)) as files:
+            strings = ET.fromstring(files.read("xl/sharedStrings.xml"))
+            self.texts = ["".join(t.text or "" for t in s.iter(f"{main}t")) for s in strings]
+            book = ET.fromstring(files.read("xl/workbook.xml"))
+            names = [s.attrib["name"] for s in book.iter(f"{main}sheet")]
+            self.names = names
+            for index, name in enumerate(names, 1):
+                sheet = ET.fromstring(files.read(f"xl/worksheets/sheet{index}.xml"))
+                for cell in sheet.iter(f"{main}c"):
+                    formula, value = cell.find(f"{main}f"), cell.find(f"{main}v")
+                    kept = None if value is None else value.text
+                    if cell.attrib.get("t") == "s":
+                        kept = self.texts[int(kept)]
+                    self.cells[name, cell.attrib["r"]] = (None if formula is None else formula.text, kept)
+        self.known: dict[tuple[str, str], float] = {}
+
+    def number(self, sheet: str, cell: str) -> float:
+        """The value of a cell, worked out anew."""
+        key = (sheet, cell.replace("$", ""))
+        if key not in self.known:
+            formula, value = self.cells[key]
+            self.known[key] = float(value) if formula is None else self._compute(formula, sheet)
+        return self.known[key]
+
+    def _compute(self, formula: str, sheet: str) -> float:
+        def ref(match: re.Match) -> str:
+            return repr(self.number(match["sheet"] or sheet, match["cell"]))
+
+        def total(match: re.Match) -> str:
+            letter, first, last = match[1], int(match[2]), int(match[3])
+            return repr(sum(self.number(sheet, f"{letter}{row}") for row in range(first, last + 1)))
+
+        text = re.sub(r"SUM\(([A-Z])(\d+):[A-Z](\d+)\)", total, formula)
+        text = re.sub(r"(?:'(?P<sheet>[^']+)'!)?(?P<cell>\$?[A-Z]{1,2}\$?\d+)(?!\()", ref, text)
+        text = text.replace("^", "**")
+        scope = {"ROUNDUP": lambda v, _: math.ceil(v), "INT": math.floor, "MAX": max, "MIN": min}
+        return float(eval(text, {"__builtins__": {}}, scope))
+
+
+def ledger_rows(book):
+    sheet = book.names[1]
+    row = 2
+    while (sheet, f"C{row}") in book.cells and book.cells[sheet, f"C{row}"][0]:
+        yield row, book.cells[sheet, f"A{row}"][1]
+        row += 1
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_sheet_computes_the_ledger(points, name):
+    point = points[name]
+    book = Book(report_xlsx(point, WORDS))
+    got = {label: book.number(book.names[1], f"C{row}") for row, label in ledger_rows(book)}
+    wanted = {WORDS(f"ledger.{line.key}"): line.bytes for line in point.ledger.lines if line.bytes}
+    assert got.pop(WORDS("reports.sum")) == pytest.approx(sum(wanted.values()), rel=2e-9, abs=8)
+    assert got.keys() == wanted.keys()
+    for label, value in wanted.items():
+        assert got[label] == pytest.approx(value, rel=2e-9, abs=4), label
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_stored_results_are_those_of_the_formulas(points, name):
+    book = Book(report_xlsx(points[name], WORDS))
+    live = [(key, value) for key, (formula, value) in book.cells.items() if formula]
+    assert len(live) > 20
+    for (sheet, cell), value in live:
+        assert book.number(sheet, cell) == pytest.approx(float(value), rel=1e-6, abs=1e-6), cell
+
+
+def test_an_input_of_the_sheet_moves_the_ledger(points):
+    """Users changed in the sheet give the cache that the program gives for those users."""
+    point = points["8b"]
+    book = Book(report_xlsx(point, WORDS))
+    working = book.names[2]
+    users = next(c for (s, c), (_, v) in book.cells.items() if s == working and v == "C")
+    book.cells[working, users.replace("B", "C")] = (None, "16")
+    row = next(row for row, label in ledger_rows(book) if label == WORDS("ledger.kv_cache"))
+    other = estimate(with_values(point.scenario, {"workload.users": 16}))
+    assert book.number(book.names[1], f"C{row}") == other.ledger.bytes_of("kv_cache")
+
+
+def test_names_in_a_workbook_are_text(points):
+    book = Book(report_xlsx(points["nasty"], WORDS))
+    assert NASTY in book.texts
+    assert not any(formula and "HYPERLINK" in formula for formula, _ in book.cells.values())
+
+
+@pytest.mark.parametrize("kind", ["html", "md", "csv", "xlsx"])
+def test_the_command_writes_a_file(samples, tmp_path, kind, capsys):
+    out = tmp_path / f"report.{kind}"
+    assert cli.main(["report", str(samples[0]), "--out", str(out)]) == 0
+    assert out.stat().st_size > 3000
+    first = out.read_bytes()
+    assert cli.main(["report", str(samples[0]), "--out", str(out)]) == 0
+    assert out.read_bytes() == first or kind == "xlsx"
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("r.doc", "report.kind"), ("r", "report.kind"), ("r.pdf", "report.pdf")]
+)
+def test_other_endings_are_refused_in_a_sentence(points, tmp_path, name, code):
+    with pytest.raises(InferometerError) as caught:
+        report_bytes(points["8b"], tmp_path / name, WORDS)
+    assert caught.value.problems[0].code == code
+    assert "{" not in WORDS.problem(caught.value.problems[0])
+
+
+def test_ticks_are_round_and_inside():
+    for low, high in ((0, 1), (0, 37), (0, 0.0012), (3, 5000)):
+        found = ticks(low, high)
+        assert 3 <= len(found) <= 8
+        assert all(low - 1e-9 <= t <= high + 1e-9 for t in found)
