@@ -9,6 +9,7 @@ _SHEET = """
 QLineEdit, QPlainTextEdit, QTextEdit {{ background: {field}; color: {ink}; border: 1px solid {control};
   border-radius: 5px; padding: 0 5px; selection-background-color: {accent}; selection-color: {on_accent}; }}
 QLineEdit {{ min-height: {h26}px; max-height: {h26}px; }}
+QLineEdit[warned="true"] {{ border-color: {warn}; }}
 QLineEdit:hover {{ border-color: {ink2}; }}
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus {{ border: 2px solid {accent}; padding: 0 4px; }}
 QLineEdit:focus {{ min-height: {h24}px; max-height: {h24}px; }}
@@ -61,7 +62,7 @@ def style_sheet(theme: "Theme") -> str:
     """The sheet for a theme at its text size."""
     names = [
         *("field", "ink", "ink2", "ink3", "control", "accent", "on_accent", "accent_text", "accent_soft"),
-        *("sunken", "raised", "line", "line2", "bad", "bad_soft"),
+        *("sunken", "raised", "line", "line2", "bad", "warn", "bad_soft"),
     ]
     colours = {name: getattr(theme, name).name() for name in names}
     heights = {f"h{n}": theme.px(n) for n in (20, 22, 24, 26)}

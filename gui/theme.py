@@ -73,10 +73,26 @@ _SERIES: tuple[tuple[str, str, str], ...] = (
     ("#4F86BF", "#56A3FF", "#2F6FB0"),
     ("#C9662F", "#F48C2C", "#A84A12"),
     ("#6934A2", "#9C5F90", "#5A2590"),
+    ("#7A1F1F", "#4F8A68", "#105040"),
+    ("#6E8270", "#7CE3BE", "#7A6070"),
+    ("#1F5A48", "#D8484F", "#601010"),
+    ("#906080", "#E6DE6A", "#707050"),
 )
+# Classes of a heat map: from nearly the ground to a blue in the middle, so that lines stay legible.
+_RAMP = (("#F1F5FA", "#6B9CCC"), ("#1A222D", "#3C6FA6"), ("#F1F5FA", "#6B9CCC"))
+RAMP_CLASSES = 8
 # Dash patterns (pixels) and markers that go with the series colours.
-SERIES_DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1.5, 1.5), (6, 2, 1.5, 2))
-SERIES_MARKERS = ("circle", "square", "triangle", "diamond")
+SERIES_DASHES: tuple[tuple[float, ...], ...] = (
+    (),
+    (5, 2),
+    (1.5, 1.5),
+    (6, 2, 1.5, 2),
+    (9, 3),
+    (6, 2, 1.5, 2, 1.5, 2),
+    (3, 3),
+    (12, 2, 3, 2),
+)
+SERIES_MARKERS = ("circle", "square", "triangle", "diamond") * 2
 # Share of the full colour in the tint of a large area, light; dark adds 8 points.
 _TINT_SHARE: dict[LineKey, float] = {"weights": 0.22, "kv_cache": 0.26}
 _THIN_SHARE = 0.50
@@ -135,6 +151,8 @@ class Theme:
             setattr(self, token, QColor(colours[column]))
         self.ledger: dict[LineKey, QColor] = {k: QColor(c[column]) for k, c in _LEDGER.items()}
         self.series = tuple(QColor(c[column]) for c in _SERIES)
+        low, high = (QColor(c) for c in _RAMP[column])
+        self.ramp = tuple(mix(high, low, i / (RAMP_CLASSES - 1)) for i in range(RAMP_CLASSES))
         extra = 0.08 if self.dark else 0.0
         self.ledger_tint: dict[LineKey, QColor] = {
             key: mix(self.ledger[key], self.canvas, _TINT_SHARE.get(key, _THIN_SHARE) + extra)
@@ -145,6 +163,10 @@ class Theme:
         self.missed_region = mix(self.warn_soft, self.canvas, 0.65)
         self.washed = {k: mix(c, self.canvas, 0.35) for k, c in self.ledger.items()}
         self._fonts: dict[str, QFont] = {}
+
+    def series_colour(self, index: int) -> QColor:
+        """Colour of a compared scenario, 0 for the one that is set; they come again after the last."""
+        return self.series[index % len(self.series)]
 
     def state(self, state: str) -> QColor:
         """Colour of "good", "warn" or "bad"; ink for anything else."""
@@ -207,6 +229,7 @@ def _font(role: str, scale: float) -> QFont:
         font = QFont()
         font.setFamilies([*_FAMILIES, *_system_families, *_CJK])
         font.setFeature(QFont.Tag("tnum"), 1)
+        font.setFeature(QFont.Tag("calt"), 0)  # or "0x10" would read as a product
     # Qt counts 72 points to the logical inch on macOS and 96 elsewhere.
     font.setPointSizeF(_SIZES[size] * scale * (1.0 if sys.platform == "darwin" else 0.75))
     font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
@@ -270,6 +293,11 @@ manager = Manager()
 def theme() -> Theme:
     """The theme in use."""
     return manager.current
+
+
+def series_dash(index: int) -> tuple[float, ...]:
+    """Dash pattern of a compared scenario, pixels; empty for a solid line."""
+    return SERIES_DASHES[index % len(SERIES_DASHES)]
 
 
 def font(role: Role) -> QFont:

@@ -308,6 +308,7 @@ class MainWindow(QWidget):
         if estimate.speed is None:
             found.insert(0, Complaint(self.words.phrase(estimate.verdict.headline)))
         self._found = tuple(found)
+        self.workspace.forms.show_warnings(estimate.notes)
         self.status.show_estimate(estimate)
         self.status.show_notes(self._notes_of(estimate))
         self._count_problems()

@@ -13,7 +13,7 @@ from core.words import Words
 from gui.document import Document
 from gui.fields.choice_edit import Choice, ChoiceEdit
 from gui.fields.quantity_edit import QuantityEdit
-from gui.fields.row import Changes, FieldRow
+from gui.fields.row import Changes, FieldRow, Most
 from gui.fields.segmented import Segmented
 
 ChoicesOf = Callable[[Scenario, Words], Sequence[Choice]]
@@ -58,10 +58,12 @@ def build(
     unit: str | None = None,
     placeholder: str = "",
     segmented: bool = False,
+    most: Most | None = None,
 ) -> FieldRow:
     """An editor for ``path`` with its label, words and checks.
 
-    ``choices`` gives the entries of a choice; they may depend on the scenario.
+    ``choices`` gives the entries of a choice; they may depend on the scenario.  ``most`` is the
+    largest number that the rest of the scenario admits, for the words of a refusal.
     """
     meta, whole, optional = declaration(path)
     if choices is not None:
@@ -69,7 +71,9 @@ def build(
     shown_unit = unit_word(meta.unit, words) if unit is None else unit
     editor = QuantityEdit(meta, whole=whole, optional=optional, prefix=prefix, unit=shown_unit)
     editor.setPlaceholderText(placeholder)
+    editor.take_back_hint = words("forms.take_back")
     row = FieldRow(document, path, words, editor, lambda s: editor.set_value(get_value(s, path)), changes)
+    row.most = most
     editor.edited.connect(row.commit)
     editor.unreadable.connect(row.refuse)
     editor.left.connect(row.end_edit)

@@ -28,6 +28,7 @@ class Choice:
     value: object
     label: str
     detail: str = ""
+    is_hit: bool = True  # False: offered whatever was searched for
 
 
 class RowDelegate(QStyledItemDelegate):
@@ -59,12 +60,19 @@ class RowDelegate(QStyledItemDelegate):
 
 
 def draw_editor(
-    painter: QPainter, box: QRectF, *, focused: bool, hovered: bool, enabled: bool, invalid: bool
+    painter: QPainter,
+    box: QRectF,
+    *,
+    focused: bool,
+    hovered: bool,
+    enabled: bool,
+    invalid: bool,
+    warned: bool = False,
 ) -> None:
     """Ground and edge of an editor that paints itself, in every state."""
     t = theme()
     ground = t.sunken if not enabled else t.bad_soft if invalid else t.field
-    resting = t.bad if invalid else t.ink2 if hovered else t.control
+    resting = t.bad if invalid else t.warn if warned else t.ink2 if hovered else t.control
     edge = t.line if not enabled else t.accent if focused else resting
     wide = 2.0 if focused and enabled else 1.0
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -83,6 +91,7 @@ class ChoiceEdit(QComboBox):
         super().__init__(parent)
         self._choices: tuple[Choice, ...] = ()
         self._marked = False
+        self._warned = False
         self._show_detail = show_detail
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -133,6 +142,12 @@ class ChoiceEdit(QComboBox):
         """Whether the choice is shown as refused."""
         return self._marked
 
+    def warn(self, reason: str) -> None:
+        """Show the choice as doubtful; "" takes the mark away."""
+        if self._warned != bool(reason):
+            self._warned = bool(reason)
+            self.update()
+
     def showPopup(self) -> None:
         """A list as wide as its widest row needs."""
         wide = max((self.view().sizeHintForColumn(0), self.width()))
@@ -164,11 +179,15 @@ class ChoiceEdit(QComboBox):
             hovered=self.underMouse(),
             enabled=enabled,
             invalid=self._marked,
+            warned=self._warned,
         )
         size = t.px(14)
         at = QPointF(self.width() - size - 7, round((self.height() - size) / 2))
         icons.draw(painter, "chevron_down", at, t.ink2 if enabled else t.ink3, size)
         inner = QRectF(8, 0, at.x() - 8 - 4, self.height())
+        if self._warned and enabled:
+            inner.setRight(inner.right() - size - 2)
+            icons.draw(painter, "warn", QPointF(inner.right() + 2, at.y()), t.warn, size)
         index = self.currentIndex()
         if 0 <= index < len(self._choices):
             choice = self._choices[index]

@@ -3,8 +3,17 @@
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QWheelEvent
-from PySide6.QtWidgets import QLineEdit, QSizePolicy, QWidget
+from PySide6.QtGui import (
+    QFocusEvent,
+    QFontMetricsF,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QLineEdit, QSizePolicy, QToolTip, QWidget
 
 from core.errors import InferometerError, Problem
 from core.spec.base import FieldMeta
@@ -87,8 +96,11 @@ class QuantityEdit(QLineEdit):
         self._unit = unit
         self._value: Number = None  # of the document
         self._marked = False
+        self._warned = False
         self._changed_dot = False
+        self.take_back_hint = ""  # says what a click on the icon of a refused text does
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMouseTracking(True)
         self.setMaxLength(64)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.textEdited.connect(self._read)
@@ -155,6 +167,15 @@ class QuantityEdit(QLineEdit):
         """Whether the text is shown as refused."""
         return self._marked
 
+    def warn(self, reason: str) -> None:
+        """Show the value as doubtful; "" takes the mark away."""
+        if bool(reason) != self._warned:
+            self._warned = bool(reason)
+            self.setProperty("warned", self._warned)
+            self.style().unpolish(self)
+            self.style().polish(self)
+            self._margins()
+
     def set_changed_dot(self, shown: bool) -> None:
         """A dot for a value that differs from its preset."""
         if shown != self._changed_dot:
@@ -172,6 +193,8 @@ class QuantityEdit(QLineEdit):
         right = metrics.horizontalAdvance(self._unit) + 4 if self._unit else 0
         if self._marked:
             right = theme().px(20)
+        elif self._warned:
+            right += theme().px(18)
         elif self._changed_dot:
             right += 14
         self.setTextMargins(0, 0, round(right), 0)
@@ -192,11 +215,15 @@ class QuantityEdit(QLineEdit):
         painter = QPainter(self)
         right = self.width() - 8.0
         if self._marked:
-            size = t.px(16)
-            at = QPointF(round(right - size + 1), round((self.height() - size) / 2))
-            icons.draw(painter, "circle_x", at, t.bad, size)
+            icon = self._icon_box()
+            icons.draw(painter, "circle_x", icon.topLeft(), t.bad, icon.width())
         else:
-            if self._changed_dot:
+            if self._warned:
+                size = t.px(14)
+                at = QPointF(round(right - size + 1), round((self.height() - size) / 2))
+                icons.draw(painter, "warn", at, t.warn, size)
+                right -= size + 4
+            elif self._changed_dot:
                 painter.setRenderHint(QPainter.RenderHint.Antialiasing)
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(t.accent)
@@ -208,6 +235,14 @@ class QuantityEdit(QLineEdit):
                 box = QRectF(0, 0, right, self.height())
                 painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, self._unit)
         painter.end()
+
+    def _icon_box(self) -> QRectF:
+        """Where the icon of a refused text stands."""
+        size = theme().px(16)
+        return QRectF(round(self.width() - 7.0 - size), round((self.height() - size) / 2), size, size)
+
+    def _on_icon(self, at: QPointF) -> bool:
+        return self._marked and self._icon_box().adjusted(-4, -6, 7, 6).contains(at)
 
     # -- typing ----------------------------------------------------------------------------------
 
@@ -251,7 +286,31 @@ class QuantityEdit(QLineEdit):
         if belongs_to_window(event):
             event.ignore()
             return False
+        if isinstance(event, QHelpEvent) and self._on_icon(QPointF(event.pos())) and self.take_back_hint:
+            QToolTip.showText(event.globalPos(), self.take_back_hint, self)
+            return True
         return super().event(event)
+
+    def _take_back(self) -> None:
+        self.revert()
+        self.unsetCursor()
+        self.taken_back.emit()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """The icon of a refused text takes it back."""
+        if event.button() == Qt.MouseButton.LeftButton and self._on_icon(event.position()):
+            self._take_back()
+            self.selectAll()
+            return
+        super().mousePressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """A hand over the icon that can be pressed."""
+        if self._on_icon(event.position()):
+            self.setCursor(Qt.CursorShape.PointingHandCursor)
+        elif self.cursor().shape() == Qt.CursorShape.PointingHandCursor:
+            self.setCursor(Qt.CursorShape.IBeamCursor)
+        super().mouseMoveEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrows step (tenfold with Shift), Escape takes back what was typed."""
@@ -261,8 +320,7 @@ class QuantityEdit(QLineEdit):
             self._step(tenfold if key == Qt.Key.Key_Up else -tenfold)
             return
         if key == Qt.Key.Key_Escape and (self._marked or self.isModified()):
-            self.revert()
-            self.taken_back.emit()
+            self._take_back()
             return
         super().keyPressEvent(event)
 

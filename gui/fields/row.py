@@ -1,10 +1,11 @@
-"""One line of a form: label, editor, and below it the reason when a value is refused."""
+"""One line of a form: label, editor, and below it the reason when a value is refused, or a remark."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
 from core.errors import InferometerError, Problem
@@ -13,10 +14,13 @@ from core.spec.scenario import Scenario
 from core.words import Words
 from gui.document import Document
 from gui.fields.quantity_edit import QuantityEdit
+from gui.fields.search_edit import SearchEdit
 from gui.theme import manager, theme
 
 Changes = Callable[[Scenario, object], Sequence[tuple[str, object]]]
 Show = Callable[[Scenario], None]
+_NO_LIMIT = (1 << 24) - 1  # QWIDGETSIZE_MAX, which the binding does not have
+Most = Callable[[Scenario], int | None]
 
 
 class FieldRow(QWidget):
@@ -46,6 +50,11 @@ class FieldRow(QWidget):
         self._sending = False
         self._refusals: tuple[Problem, ...] = ()
         self._start: dict[str, object] = {}  # what the edit under way has changed, as it was before
+        self.most: Most | None = None  # the largest number that the rest of the scenario admits
+        self._problem = ""
+        self._note = ""  # what followed from the last edit
+        self._warning = ""  # what speaks against a value that is taken all the same
+        self._remark = ""  # what the tooltip adds
         name = words(f"fields.{path}.label")
         told = words(f"fields.{path}.help")
         editor.setAccessibleName(name)
@@ -94,11 +103,44 @@ class FieldRow(QWidget):
     def show_problem(self, text: str) -> None:
         """Mark the editor and say why; "" takes both away."""
         self.editor.mark(text)  # type: ignore[attr-defined]
-        self.reason.setText(text)
-        self.reason.setVisible(bool(text))
+        self._problem = text
+        self._tell()
+
+    def show_note(self, text: str) -> None:
+        """What an edit here has changed elsewhere, below the editor; "" takes it away."""
+        if text != self._note:
+            self._note = text
+            self._tell()
+
+    def show_warning(self, text: str) -> None:
+        """Mark a value that is taken but that something speaks against; the tooltip says what."""
+        if text != self._warning:
+            self._warning = text
+            self.editor.warn(text)  # type: ignore[attr-defined]
+            self._tell()
+
+    def show_remark(self, text: str) -> None:
+        """A line that the tooltip adds to the field's help."""
+        if text != self._remark:
+            self._remark = text
+            self._tell()
+
+    @property
+    def warning(self) -> str:
+        """What speaks against the value; "" when nothing does."""
+        return self._warning
+
+    def _tell(self) -> None:
+        told = self._words(f"fields.{self.path}.help")
+        below = self._problem or self._note
+        if below != self.reason.text():
+            self.reason.setText(below)
+            self.reason.setVisible(bool(below))
+        self._colour_reason()
         self._fit_reason()
-        described = text or self._words(f"fields.{self.path}.help")
-        self.editor.setAccessibleDescription(described)
+        if not isinstance(self.editor, SearchEdit):  # which shows its whole name there
+            self.editor.setToolTip("\n".join(line for line in (self._warning or told, self._remark) if line))
+        self.editor.setAccessibleDescription(self._problem or self._warning or told)
         self.updateGeometry()
 
     def _marked(self) -> bool:
@@ -151,6 +193,9 @@ class FieldRow(QWidget):
 
         "100K" is typed through 1, 10 and 100: none of these is what the person had.
         """
+        most = self.most(self._document.scenario) if self.most is not None else None
+        if problem.code == "number.between" and most is not None:
+            problem = replace(problem, values={**problem.values, "high": f"{most:,}"})
         self.show_problem(self._words.problem(problem))
         with self._own_edit():
             if self._start:
@@ -202,15 +247,26 @@ class FieldRow(QWidget):
         """Height for the wrapped text: layouts of fixed rows do not ask for it."""
         if self.reason.text():
             taken = self.label.width() + self._grid.horizontalSpacing() if self.label.text() else 0
+            # A label never asks for less than its least height: the one of the last text must go first.
+            self.reason.setMinimumHeight(0)
+            self.reason.setMaximumHeight(_NO_LIMIT)
             self.reason.setFixedHeight(self.reason.heightForWidth(max(80, self.width() - taken)) + 3)
 
     def _restyle(self) -> None:
         t = theme()
         self.label.setFont(t.font("body"))
         self.reason.setFont(t.font("caption_medium"))
-        for label, colour in ((self.label, t.ink2), (self.reason, t.bad)):
-            palette = label.palette()
-            palette.setColor(palette.ColorRole.WindowText, colour)
-            label.setPalette(palette)
+        _colour(self.label, t.ink2)
+        self._colour_reason()
         self.label.setFixedHeight(t.px(28))
         self.editor.setFixedHeight(t.px(28))
+
+    def _colour_reason(self) -> None:
+        _colour(self.reason, theme().bad if self._problem else theme().ink2)
+
+
+def _colour(label: QLabel, colour: QColor) -> None:
+    palette = label.palette()
+    if palette.color(palette.ColorRole.WindowText) != colour:
+        palette.setColor(palette.ColorRole.WindowText, colour)
+        label.setPalette(palette)

@@ -4,7 +4,15 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QCompleter, QLineEdit, QListView, QSizePolicy, QWidget
+from PySide6.QtWidgets import (
+    QCompleter,
+    QLineEdit,
+    QListView,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionFrame,
+    QWidget,
+)
 
 from gui import icons
 from gui.fields.choice_edit import DETAIL_ROLE, Choice, RowDelegate
@@ -16,19 +24,30 @@ _VALUE_ROLE = Qt.ItemDataRole.UserRole + 2
 _MOST = 60  # hits listed
 
 Search = Callable[[str], Sequence[Choice]]
+Nothing = Callable[[str], str]
 
 
 class SearchEdit(QLineEdit):
     """Shows the chosen entry; typing searches.  ``chosen`` carries the value of the taken entry.
 
     ``icon`` stands at the left ("search") or, as a chevron, at the right ("chevron_down").
+    ``nothing`` gives the words for a text that no entry answers to.
     """
 
     chosen = Signal(object)
 
-    def __init__(self, search: Search, *, icon: str = "search", parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        search: Search,
+        *,
+        icon: str = "search",
+        nothing: Nothing | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self._search = search
+        self._nothing = nothing
+        self._warning = ""
         self._icon = icon
         self._label = ""
         self._detail = ""
@@ -73,19 +92,39 @@ class SearchEdit(QLineEdit):
         """Whether the entry is shown as refused."""
         return self._marked
 
+    def warn(self, reason: str) -> None:
+        """Show the entry as doubtful; "" takes the mark away."""
+        if reason != self._warning:
+            self._warning = reason
+            self.setProperty("warned", bool(reason))
+            self.style().unpolish(self)
+            self.style().polish(self)
+            self.setToolTip(reason or self._label)
+
     def hits(self) -> list[object]:
         """Values of the listed entries."""
-        return [self._model.item(row).data(_VALUE_ROLE) for row in range(self._model.rowCount())]
+        items = (self._model.item(row) for row in range(self._model.rowCount()))
+        return [item.data(_VALUE_ROLE) for item in items if item.isEnabled()]
+
+    def rows(self) -> list[str]:
+        """What the list says."""
+        return [self._model.item(row).text() for row in range(self._model.rowCount())]
 
     def _write(self) -> None:
         self.setText(self._label)
         self.setCursorPosition(0)
         self.setModified(False)
-        self.setToolTip(self._label)
+        self.setToolTip(self._warning or self._label)
 
     def _list(self, text: str) -> None:
         self._model.clear()
-        for choice in list(self._search(text))[:_MOST]:
+        found = list(self._search(text))[:_MOST]
+        if self._nothing is not None and text.strip() and not any(choice.is_hit for choice in found):
+            said = QStandardItem(self._nothing(text.strip()))
+            said.setEnabled(False)
+            said.setEditable(False)
+            self._model.appendRow(said)
+        for choice in found:
             item = QStandardItem(choice.label)
             item.setData(choice.detail, DETAIL_ROLE)
             item.setData(choice.value, _VALUE_ROLE)
@@ -97,7 +136,9 @@ class SearchEdit(QLineEdit):
             return
         wide = max(self.width(), min(460, popup.sizeHintForColumn(0) + 16))
         self._completer.complete(self.rect().adjusted(0, 0, wide - self.width(), 2))
-        popup.setCurrentIndex(self._completer.completionModel().index(0, 0))
+        first = self._completer.completionModel().index(0, 0)
+        if first.flags() & Qt.ItemFlag.ItemIsEnabled:
+            popup.setCurrentIndex(first)
 
     def _take_index(self, index: QModelIndex | QPersistentModelIndex) -> None:
         value = index.data(_VALUE_ROLE)
@@ -109,7 +150,7 @@ class SearchEdit(QLineEdit):
         self.setModified(False)
         self.chosen.emit(value)
         self._write()
-        self.selectAll()
+        self._select()
 
     def event(self, event: QEvent) -> bool:
         """Undo and redo are the window's."""
@@ -129,13 +170,13 @@ class SearchEdit(QLineEdit):
             index = popup.currentIndex() if popup.isVisible() else QModelIndex()
             if index.isValid():
                 self._take_index(index)
-            elif self.isModified() and self._model.rowCount():
+            elif self.isModified() and self._model.rowCount() and self._model.item(0).isEnabled():
                 self._take(self._model.item(0).data(_VALUE_ROLE))
             return
         if key == Qt.Key.Key_Escape and self.isModified():
             popup.hide()
             self._write()
-            self.selectAll()
+            self._select()
             return
         super().keyPressEvent(event)
 
@@ -143,7 +184,7 @@ class SearchEdit(QLineEdit):
         """The next key replaces the name."""
         super().focusInEvent(event)
         if event.reason() != Qt.FocusReason.PopupFocusReason:
-            self.selectAll()
+            self._select()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """What was typed and not taken is dropped."""
@@ -155,7 +196,12 @@ class SearchEdit(QLineEdit):
         """A click on the resting editor selects all, so that typing searches."""
         super().mouseReleaseEvent(event)  # type: ignore[arg-type]
         if not self.hasSelectedText() and not self.isModified():
-            self.selectAll()
+            self._select()
+
+    def _select(self) -> None:
+        """All of it, with the cursor before the name: its start stays in sight."""
+        length = len(self.text())
+        self.setSelection(length, -length)
 
     def _margins(self) -> None:
         t = theme()
@@ -185,9 +231,13 @@ class SearchEdit(QLineEdit):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Icon and detail over the plain editor."""
-        super().paintEvent(event)
         t = theme()
+        cut = not self.hasFocus() and self._room() < paint.width(t.font("body"), self.text())
+        if not cut:
+            super().paintEvent(event)
         painter = QPainter(self)
+        if cut:
+            self._paint_cut(painter)
         size = t.px(14)
         y = round((self.height() - size) / 2)
         right = self.width() - 8.0
@@ -201,3 +251,18 @@ class SearchEdit(QLineEdit):
             box = QRectF(0, 0, right, self.height())
             paint.text(painter, box, self._detail, t.font("caption"), t.ink3, paint.RIGHT)
         painter.end()
+
+    def _room(self) -> float:
+        """Width for the name."""
+        margins = self.textMargins()
+        return self.width() - margins.left() - margins.right() - 16.0
+
+    def _paint_cut(self, painter: QPainter) -> None:
+        """The name with an ellipsis, where Qt would cut through a letter."""
+        t = theme()
+        option = QStyleOptionFrame()
+        self.initStyleOption(option)
+        self.style().drawPrimitive(QStyle.PrimitiveElement.PE_PanelLineEdit, option, painter, self)
+        colour = t.ink if self.isEnabled() else t.ink3
+        box = QRectF(8.0 + self.textMargins().left(), 0, self._room(), self.height())
+        paint.text(painter, box, self.text(), t.font("body"), colour)

@@ -21,6 +21,7 @@ class Segmented(QWidget):
         self._choices = tuple(choices)
         self._value: object = self._choices[0].value if self._choices else None
         self._marked = False
+        self._warned = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
@@ -53,6 +54,12 @@ class Segmented(QWidget):
     def marked(self) -> bool:
         """Whether the choice is shown as refused."""
         return self._marked
+
+    def warn(self, reason: str) -> None:
+        """Show the choice as doubtful."""
+        if self._warned != bool(reason):
+            self._warned = bool(reason)
+            self.update()
 
     def sizeHint(self) -> QSize:
         """28 px high."""
@@ -94,7 +101,7 @@ class Segmented(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(self.rect())
-        painter.setPen(QPen(t.bad if self._marked else t.line2, 1))
+        painter.setPen(QPen(t.bad if self._marked else t.warn if self._warned else t.line2, 1))
         painter.setBrush(t.bad_soft if self._marked else t.sunken)
         painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
         count = max(1, len(self._choices))

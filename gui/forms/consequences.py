@@ -199,22 +199,25 @@ def _cache_for(engine: Engine, cache: str, weights: str) -> str:
     return nearest_cache(engine.name, cache, weights)
 
 
-def preset_changes(scenario: Scenario, preset: Mapping[str, object]) -> Changes:
-    """Take over the lengths of a preset; the maximum length rises when it must and may."""
+def preset_changes(scenario: Scenario, preset: Mapping[str, object], usual: int | None = None) -> Changes:
+    """Take over the lengths of a preset; the maximum length rises when it must and may.
+
+    ``usual``: the maximum length that holds where the preset needs no more, by default the present one.
+    """
     prompt = int(str(preset["prompt_tokens"]))
     output = int(str(preset["output_tokens"]))
     prefix = int(str(preset["shared_prefix_tokens"]))
-    limit, longest = scenario.engine.max_model_len, scenario.model.max_context
-    changes: Changes = []
+    now, longest = scenario.engine.max_model_len, scenario.model.max_context
+    limit = least = now if usual is None else min(usual, max(longest, now))
     if prompt + output > limit:
         limit = next((n for n in (2**k for k in range(10, 31)) if n >= prompt + output), limit)
-        limit = max(scenario.engine.max_model_len, min(limit, longest))
-        changes.append(("engine.max_model_len", limit))
+        limit = max(least, min(limit, longest))
+    room: Changes = [("engine.max_model_len", limit)] if limit != now else []
     if prompt + output > limit:
         prompt = max(1, limit - output)
         prefix = min(prefix, prompt - 1)
     return [
-        *changes,
+        *room,
         ("workload.prompt_tokens", prompt),
         ("workload.output_tokens", output),
         ("workload.shared_prefix_tokens", prefix),

@@ -11,12 +11,12 @@ from gui.catalogue import Catalogue
 from gui.document import Document
 from gui.fields.binder import build as bind
 from gui.fields.choice_edit import Choice
-from gui.fields.quantity_edit import QuantityEdit
 from gui.fields.row import FieldRow
 from gui.fields.search_edit import SearchEdit
 from gui.forms import choices
+from gui.forms.choices import layout_label
 from gui.forms.consequences import accelerator_changes, count_changes
-from gui.forms.layouts import layout_of
+from gui.forms.layouts import Layout, layout_of
 from gui.forms.parts import Part
 from gui.forms.pinned import with_pinned
 from gui.widgets.link_button import LinkButton
@@ -53,17 +53,22 @@ def build(document: Document, words: Words, catalogue: Catalogue, ask_computer: 
 def _device_row(
     document: Document, words: Words, catalogue: Catalogue, ask_computer: Callable[[], object]
 ) -> FieldRow:
-    own = Choice(THIS_COMPUTER, words("forms.this_computer"), words("forms.this_computer_detail"))
+    own = Choice(THIS_COMPUTER, words("forms.this_computer"), words("forms.this_computer_detail"), False)
 
     def hits(query: str) -> list[Choice]:
         found = catalogue.search_accelerators(query)
         return with_pinned([Choice(d.name, d.name, memory_text(d)) for d in found], own, query)
 
-    editor = SearchEdit(hits, icon="chevron_down")
+    def nothing(text: str) -> str:
+        return words("forms.nothing_found", text=text)
+
+    editor = SearchEdit(hits, icon="chevron_down", nothing=nothing)
     editor.setPlaceholderText(words("forms.search_accelerators"))
 
     def show(scenario: Scenario) -> None:
-        editor.set_entry(scenario.accelerator.name, memory_text(scenario.accelerator))
+        name, memory = scenario.accelerator.name, memory_text(scenario.accelerator)
+        # "H100 SXM5 80GB" has it already.
+        editor.set_entry(name, "" if memory.replace(" ", "") in name.replace(" ", "") else memory)
 
     def changes(scenario: Scenario, device: object) -> Sequence[tuple[str, object]]:
         assert isinstance(device, Accelerator)
@@ -85,26 +90,42 @@ def _device_row(
 
 
 def _count_row(document: Document, words: Words) -> FieldRow:
-    # The layout before typing began: "16" is typed through "1", which has no layout to keep.
-    intent = [layout_of(document.scenario)]
+    # The layout that somebody chose, and the one that a count typed here has made of it: "16" is typed
+    # through "1", and 2 GPUs that became 3 and 2 again are divided as the first 2 were.
+    chosen = made = layout_of(document.scenario)
 
     def changes(scenario: Scenario, count: object) -> Sequence[tuple[str, object]]:
-        return count_changes(scenario, count, intent[0])
+        nonlocal made
+        found = count_changes(scenario, count, chosen)
+        new, before = dict(found), layout_of(scenario)
+        made = Layout(
+            int(str(count)),
+            int(str(new.get("deployment.tensor_parallel", before.tensor))),
+            int(str(new.get("deployment.pipeline_parallel", before.pipeline))),
+        )
+        return found
 
     row = bind(document, "deployment.accelerators", words, changes=changes)
-    editor = row.editor
-    assert isinstance(editor, QuantityEdit)
-
-    def settle() -> None:
-        intent[0] = layout_of(document.scenario)
 
     def follow(scenario: Scenario, _revision: int) -> None:
-        if not (editor.hasFocus() and editor.isModified()):
-            intent[0] = layout_of(scenario)
+        nonlocal chosen, made
+        now = layout_of(scenario)
+        if now != made:
+            chosen = made = now
+        label = layout_label(now, words)
+        row.show_note(words("forms.divided", layout=label) if _divided_anew(now, chosen) else "")
 
-    editor.left.connect(settle)
     document.changed.connect(follow)
     return row
+
+
+def _divided_anew(now: Layout, chosen: Layout) -> bool:
+    """Whether a count has made another kind of layout than the one chosen: not just more of the same."""
+    if now == chosen or now.devices == 1:
+        return False
+    one_copy = now.copies == 1 and chosen.copies == 1
+    same_kind = (now.tensor > 1, now.pipeline > 1) == (chosen.tensor > 1, chosen.pipeline > 1)
+    return not (one_copy and (same_kind or chosen.group == 1))
 
 
 def _summary(scenario: Scenario, words: Words) -> str:

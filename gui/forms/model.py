@@ -59,14 +59,14 @@ def facts(model: Model, words: Words) -> tuple[str, str, str, str]:
 
 def build(document: Document, words: Words, catalogue: Catalogue) -> Part:
     """Search and facts; "Details" opens the sheet."""
-    numbers = Choice(BY_NUMBERS, words("forms.by_numbers"), words("forms.by_numbers_detail"))
+    numbers = Choice(BY_NUMBERS, words("forms.by_numbers"), words("forms.by_numbers_detail"), False)
 
     def hits(query: str) -> list[Choice]:
         found = catalogue.search_models(query)
         shown = [Choice(m.id, m.name, size_text(m.parameters) if m.parameters else "") for m in found]
         return with_pinned(shown, numbers, query)
 
-    editor = SearchEdit(hits)
+    editor = SearchEdit(hits, nothing=lambda text: words("forms.nothing_found", text=text))
     editor.setPlaceholderText(words("forms.search_models"))
     details = LinkButton(words("forms.details"))
     details.setAccessibleName(words("forms.model_details"))

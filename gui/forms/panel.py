@@ -1,9 +1,12 @@
 """The forms: six sections in one scrolling column, bound to the document."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QComboBox, QFrame, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
+from core.errors import Problem
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui.catalogue import Catalogue
@@ -56,6 +59,7 @@ class FormsPanel(QScrollArea):
         self._document = document
         self._words = words
         self._density = "medium"
+        self._warned: dict[str, str] = {}
         self.setObjectName("forms")
         self.setAccessibleName(words("forms.title"))
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -110,6 +114,18 @@ class FormsPanel(QScrollArea):
             part.refresh(scenario)
             self.sections[part.key].set_summary(part.summary(scenario, self._words))
 
+    def show_warnings(self, problems: Sequence[Problem]) -> None:
+        """Mark the fields whose values are taken although something speaks against them."""
+        told: dict[str, str] = {}
+        for problem in problems:
+            if problem.severity == "warning" and problem.paths:
+                row = self.row_of(problem.paths[0])
+                if row is not None:
+                    told.setdefault(row.path, self._words.problem(problem))
+        self._warned = told
+        for row in self.rows:
+            row.show_warning(told.get(row.path, ""))
+
     def _on_changed(self, scenario: Scenario, _revision: int) -> None:
         self.refresh(scenario)
 
@@ -152,6 +168,7 @@ class FormsPanel(QScrollArea):
 
     def _on_row_made(self, row: FieldRow) -> None:
         row.set_label_width(theme().px(_LABEL_WIDTH[self._density]))
+        row.show_warning(self._warned.get(row.path, ""))
 
     # -- finding fields --------------------------------------------------------------------------
 

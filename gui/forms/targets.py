@@ -16,7 +16,7 @@ def build(document: Document, words: Words) -> Part:
         [
             bind(document, "targets.time_to_first_token_s", words, prefix="≤", placeholder=none),
             bind(document, "targets.time_per_output_token_ms", words, prefix="≤", placeholder=none),
-            bind(document, "targets.users", words, prefix="≥", unit="", placeholder=none),
+            bind(document, "targets.users", words, prefix="≥", placeholder=none),
         ],
         _summary,
     )

@@ -1,6 +1,7 @@
 """The Workload section: how many ask, and how long questions and answers are."""
 
 import json
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -13,12 +14,27 @@ from core.words import Words
 from gui.document import Document
 from gui.fields.binder import build as bind
 from gui.fields.quantity_edit import QuantityEdit
+from gui.fields.row import Most
 from gui.forms import choices
 from gui.forms.consequences import preset_changes
 from gui.forms.parts import Part
 from gui.widgets.link_button import LinkButton
 
 _LENGTHS = ("prompt_tokens", "output_tokens", "shared_prefix_tokens")
+
+
+def _room(scenario: Scenario, beside: int) -> int | None:
+    """Tokens that the engine admits beside others; None: it sets no limit."""
+    if scenario.engine.name == "textbook":
+        return None
+    return max(1, scenario.engine.max_model_len - beside)
+
+
+_MOST: dict[str, Most] = {
+    "prompt_tokens": lambda s: _room(s, s.workload.output_tokens),
+    "output_tokens": lambda s: _room(s, s.workload.prompt_tokens),
+    "shared_prefix_tokens": lambda s: max(0, s.workload.prompt_tokens - 1),
+}
 
 
 @cache
@@ -37,17 +53,40 @@ def preset_of(scenario: Scenario) -> str:
 
 
 class _PresetState:
-    """Which preset the person started from: it is what values are compared with."""
+    """Which preset the person started from: it is what values are compared with.
+
+    A maximum length that a preset has raised goes back with the next one, unless somebody set another.
+    """
 
     def __init__(self) -> None:
         self.key = ""
+        self._usual = self._raised = 0
 
     def follow(self, scenario: Scenario) -> None:
         self.key = preset_of(scenario) or self.key
+        if scenario.engine.max_model_len != self._raised:
+            self._usual = self._raised = 0
 
-    def differs(self, scenario: Scenario, name: str) -> bool:
-        chosen = next((p for p in presets() if p["key"] == self.key), None)
-        return chosen is not None and getattr(scenario.workload, name) != chosen[name]
+    def usual(self, scenario: Scenario) -> int:
+        """The maximum length before a preset raised it."""
+        return self._usual or scenario.engine.max_model_len
+
+    def raised(self, usual: int, scenario: Scenario) -> None:
+        """A preset was applied to a scenario whose maximum length had been ``usual``."""
+        now = scenario.engine.max_model_len
+        self._usual, self._raised = (usual, now) if now > usual else (0, 0)
+
+    @property
+    def raised_to(self) -> int:
+        """The maximum length that a preset has set; 0 when none has."""
+        return self._raised
+
+    def chosen(self, scenario: Scenario, name: str) -> int | None:
+        """The preset's own value where the scenario's differs from it."""
+        found = next((p for p in presets() if p["key"] == self.key), None)
+        if found is None or getattr(scenario.workload, name) == found[name]:
+            return None
+        return int(found[name])
 
 
 def build(document: Document, words: Words) -> Part:
@@ -55,9 +94,8 @@ def build(document: Document, words: Words) -> Part:
     load = bind(document, "workload.load", words, choices=choices.loads, segmented=True)
     users = bind(document, "workload.users", words, unit="")
     rate = bind(document, "workload.request_rate", words)
-    lengths = [bind(document, f"workload.{name}", words) for name in _LENGTHS]
+    lengths = [bind(document, f"workload.{name}", words, most=_MOST[name]) for name in _LENGTHS]
     state = _PresetState()
-    button = _preset_button(document, words)
 
     def refresh(scenario: Scenario) -> None:
         closed = scenario.workload.load == "users"
@@ -68,12 +106,20 @@ def build(document: Document, words: Words) -> Part:
         button.setText(words(f"choices.presets.{exact}" if exact else "forms.presets"))
         for row, name in zip(lengths, _LENGTHS, strict=True):
             assert isinstance(row.editor, QuantityEdit)
-            row.editor.set_changed_dot(state.differs(scenario, name))
+            preset = state.chosen(scenario, name)
+            row.editor.set_changed_dot(preset is not None)
+            values = {"preset": words(f"choices.presets.{state.key}"), "value": show_tokens(preset or 0)}
+            row.show_remark(words("forms.differs", **values) if preset is not None else "")
+        length = show_tokens(state.raised_to)
+        lengths[0].show_note(words("forms.length_raised", length=length) if state.raised_to else "")
 
+    button = _preset_button(document, words, state, refresh)
     return Part("workload", [load, users, rate, *lengths], _summary, refresh, button)
 
 
-def _preset_button(document: Document, words: Words) -> LinkButton:
+def _preset_button(
+    document: Document, words: Words, state: _PresetState, refresh: Callable[[Scenario], None]
+) -> LinkButton:
     button = LinkButton(chevron=True)
     button.setAccessibleName(words("forms.presets"))
     button.setToolTip(words("forms.presets_help"))
@@ -84,8 +130,11 @@ def _preset_button(document: Document, words: Words) -> LinkButton:
 
         def take(_checked: bool = False, preset: dict[str, Any] = preset) -> None:
             document.end_merge()
-            document.set_values(preset_changes(document.scenario, preset), "forms.preset_applied")
+            usual = state.usual(document.scenario)
+            document.set_values(preset_changes(document.scenario, preset, usual), "forms.preset_applied")
             document.end_merge()
+            state.raised(usual, document.scenario)
+            refresh(document.scenario)
 
         action.triggered.connect(take)
     button.setMenu(menu)
