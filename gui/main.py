@@ -26,12 +26,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         words = Words("en")
         if arguments and arguments[0] in cli.COMMANDS:
             gc.enable()
+            if arguments[0] == "report" and any(a.lower().endswith(".pdf") for a in arguments):
+                return _report_pdf(arguments)
             return cli.main(arguments)  # without Qt
         if arguments and arguments[0] == "screenshot":
             return _screenshot(arguments[1:], words)
         return _window(arguments, words, begun)
     finally:
         gc.enable()
+
+
+def _report_pdf(arguments: list[str]) -> int:
+    """A PDF is laid out by Qt, which needs no display for it."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    from gui.export import report_command
+
+    return report_command(arguments)
 
 
 def _window(arguments: list[str], words: Words, begun: float) -> int:

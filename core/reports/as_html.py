@@ -23,7 +23,8 @@ table { border-collapse: collapse; width: 100%; margin: 4px 0 12px; }
 th { text-align: left; font-weight: 500; color: #5F6978; font-size: 11px; }
 td, th { padding: 3px 12px 3px 0; border-bottom: 1px solid #E4E7EB; vertical-align: top; }
 td.n, th.n { text-align: right; } tr.sum td { font-weight: 600; border-top: 1px solid #D2D7DE; }
-td.f { font-style: italic; } figure { margin: 12px 0; break-inside: avoid; } figcaption { font-weight: 600; }
+td.f { font-style: italic; } div.picture { break-inside: avoid; }
+p.caption { font-weight: 600; margin: 14px 0 2px; }
 svg, img { max-width: 100%; height: auto; } ul { padding-left: 18px; }
 @media print { body { margin: 0; max-width: none; } h2 { break-after: avoid; } tr { break-inside: avoid; } }
 """
@@ -37,9 +38,7 @@ def report_html(report: Report, words: Words, picture: Callable[[Picture], str] 
     for a PDF): an <img>; by default the SVG itself.
     """
     draw = picture or (lambda one: one.svg)
-    figures = [
-        f"<figure><figcaption>{escape(one.title)}</figcaption>{draw(one)}</figure>" for one in report.pictures
-    ]
+    figures = [_picture(one.title, draw(one)) for one in report.pictures]
     workings = [_working(working, words) for working in report.derivations]
     body = [
         f"<h1>{escape(report.name)}</h1>",
@@ -64,6 +63,10 @@ def report_html(report: Report, words: Words, picture: Callable[[Picture], str] 
     return f'<!DOCTYPE html>\n<html lang="{language}"><head>{head}</head>\n<body>\n{inside}\n</body></html>\n'
 
 
+def _picture(title: str, markup: str) -> str:
+    return f'<div class="picture"><p class="caption">{escape(title)}</p>{markup}</div>'
+
+
 def _heading(title: str) -> str:
     return f"<h2>{escape(title)}</h2>"
 
@@ -78,7 +81,7 @@ def _table(table: Table) -> str:
         cells = "".join(f"<td {c}>{escape(v)}</td>" for v, c in zip(row, cell_class, strict=True))
         is_sum = table.sum and index == len(table.rows) - 1
         rows.append(f'<tr class="sum">{cells}</tr>' if is_sum else f"<tr>{cells}</tr>")
-    return f"{_heading(table.title)}<table><tr>{heads}</tr>{''.join(rows)}</table>"
+    return f"{_heading(table.title)}<table width='100%'><tr>{heads}</tr>{''.join(rows)}</table>"
 
 
 def _working(working: Derivation, words: Words) -> str:
@@ -111,7 +114,7 @@ def _steps(steps: tuple[Step, ...], words: Words) -> str:
             f"<td class=source>{escape(words.phrase(step.source))}</td>"
         )
         rows.append(f'<tr class="sum">{cells}</tr>' if index == len(steps) - 1 else f"<tr>{cells}</tr>")
-    return f"<table><tr>{heads}</tr>{''.join(rows)}</table>"
+    return f"<table width='100%'><tr>{heads}</tr>{''.join(rows)}</table>"
 
 
 def _prose(prose: Prose) -> str:

@@ -6,7 +6,7 @@ from core.quantities import Range
 from core.results import Estimate, Speed
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
-from core.units import Shown, show_bytes, show_count, show_time, show_tokens, three_digits
+from core.units import GIB, Shown, hundredths, show_count, show_time, show_tokens, three_digits
 from core.words import Words, counted
 
 _MARKS = {"good": "✓", "warn": "!", "bad": "✗"}
@@ -78,27 +78,34 @@ def _verdict(estimate: Estimate, words: Words) -> str:
 
 
 def _memory(estimate: Estimate, words: Words) -> str:
+    """Two decimals that add up, as in the window's account; shares are of the budget."""
     ledger = estimate.ledger
+    inside = [line for line in ledger.lines if line.key != "outside"]
+    shown = hundredths([line.bytes for line in inside], sum(line.bytes for line in inside))
     rows = [
         (
             words(f"report.ledger.{line.key}"),
-            *_bytes(line.bytes),
-            _share(line.bytes, ledger.device_bytes),
+            *_gib(cents),
+            _share(line.bytes, ledger.budget_bytes),
             line.engine_word,
         )
-        for line in ledger.lines
+        for line, cents in zip(inside, shown, strict=True)
     ]
-    totals = ("device_bytes", "budget_bytes", "needed_bytes")
-    rows += [(words(f"report.ledger.{key}"), *_bytes(getattr(ledger, key)), "", "") for key in totals]
+    spare = sum(c for line, c in zip(inside, shown, strict=True) if line.key == "kv_cache_spare")
+    device, budget = round(100 * ledger.device_bytes / GIB), round(100 * ledger.budget_bytes / GIB)
+    totals = {"needed": sum(shown) - spare, "budget_bytes": budget, "outside": device - budget}
+    if not ledger.fits:
+        totals = {"needed": sum(shown), "budget_bytes": budget, "too_much": sum(shown) - budget}
+    totals["device_bytes"] = device
+    rows += [(words(f"report.ledger.{key}"), *_gib(cents), "", "") for key, cents in totals.items()]
     lines = _indented(rows, (1, 3))
     rule = max(width(line) for line in lines) - 2
-    lines.insert(len(ledger.lines), f"  {'─' * rule}")
+    lines.insert(len(inside), f"  {'─' * rule}")
     return "\n".join([words("report.memory"), *lines])
 
 
-def _bytes(count: int) -> tuple[str, str]:
-    shown = show_bytes(count)
-    return shown.number, shown.unit
+def _gib(cents: int) -> tuple[str, str]:
+    return f"{cents / 100:,.2f}", "GiB"
 
 
 def _share(part: int, whole: int) -> str:

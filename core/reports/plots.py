@@ -102,7 +102,7 @@ def _latencies(point: Estimate, curves: WorkloadCurves, words: Words) -> list[Pi
             unit,
             [Curve(title, users, middle, low, high)],
             limits,
-            (curves.users, here, show_time(here / scale).__str__()),
+            (curves.users, here, str(show_time(here / scale))),
             "log",
             most,
         )
@@ -141,7 +141,12 @@ def _step(point: Estimate, words: Words) -> Picture:
     assert point.speed is not None
     title = words("derivation.titles.step_decode")
     rows = [
-        (words(f"operators.{o.key}"), o.seconds, str(show_time(o.seconds)), BOUNDS.get(o.bound, INK3))
+        (
+            words(f"operators.{o.key}"),
+            o.seconds,
+            f"{show_time(o.seconds)} · {words(f'bounds.{o.bound}')}",
+            BOUNDS.get(o.bound, INK3),
+        )
         for o in point.speed.decode.operators
     ]
     return Picture("decode_step", title, bars(rows, title))

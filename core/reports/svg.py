@@ -120,7 +120,8 @@ def draw(chart: Chart, height: float = HEIGHT) -> str:
     xs = [v for c in chart.curves for v in c.x if math.isfinite(v)] or [0.0, 1.0]
     log = chart.x_scale == "log"
     low_x = min(xs) if log else 0.0
-    x = _Scale(low_x, max(*xs, low_x * 1.0001 + 1e-12), _LEFT, WIDTH - _RIGHT, log)
+    high_x = max(*xs, low_x * 1.0001 + 1e-12) * (1.0 if log else 1.06)
+    x = _Scale(low_x, high_x, _LEFT, WIDTH - _RIGHT, log)
     y = _Scale(0.0, high, height - _BOTTOM, _TOP)
     parts = [*_axes(chart, x, y, height)]
     parts += [_band(curve, x, y) for curve in chart.curves if curve.low and curve.high]
@@ -187,7 +188,7 @@ def bars(rows: Sequence[tuple[str, float, str, str]], title: str, name_width: fl
     parts = []
     for index, (name, value, said, colour) in enumerate(rows):
         y = top + index * step
-        length = (WIDTH - name_width - 90) * value / most
+        length = (WIDTH - name_width - 180) * value / most
         parts.append(text(name_width - 8, y + 13, name, "end", INK))
         parts.append(rect(name_width, y + 3, length, 13, colour))
         parts.append(text(name_width + length + 6, y + 13, said))

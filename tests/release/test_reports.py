@@ -206,3 +206,15 @@ def test_ticks_are_round_and_inside():
         found = ticks(low, high)
         assert 3 <= len(found) <= 8
         assert all(low - 1e-9 <= t <= high + 1e-9 for t in found)
+
+
+def test_a_pdf_is_made_by_the_full_program(samples, tmp_path, capfd):
+    from gui.main import main
+
+    out = tmp_path / "report.pdf"
+    assert main(["report", str(samples[0]), "--out", str(out)]) == 0
+    data = out.read_bytes()
+    assert data.startswith(b"%PDF-") and data.rstrip().endswith(b"%%EOF")
+    assert data.count(b"/Type /Page\n") >= 2 or data.count(b"/Type /Page") >= 3
+    assert main(["report", str(tmp_path / "none.json"), "--out", str(out)]) == 2
+    assert "none.json" in capfd.readouterr().err

@@ -1,0 +1,105 @@
+"""A report as PDF: the HTML of the core, laid out and paginated by Qt's rich text."""
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QRectF, Qt, QUrl
+from PySide6.QtGui import (
+    QFont,
+    QImage,
+    QPageLayout,
+    QPageSize,
+    QPainter,
+    QPdfWriter,
+    QTextDocument,
+)
+from PySide6.QtSvg import QSvgRenderer
+
+from core import cli
+from core.errors import InferometerError
+from core.estimator import estimate
+from core.files.atomic import write_atomic
+from core.files.opening import open_document
+from core.reports.as_html import report_html
+from core.reports.content import report_of
+from core.reports.plots import Picture
+from core.results import Estimate
+from core.words import Words
+
+_SHARP = 3  # pixels of a picture for one of its units
+_DOTS = 300  # an inch
+_POINTS = 9
+_MARGIN_MM = 16.0
+
+
+def report_pdf(point: Estimate, words: Words) -> bytes:
+    """The report as PDF.  Needs a QGuiApplication."""
+    report = report_of(point, words)
+    page = QTextDocument()
+    for picture in report.pictures:
+        address = QUrl(f"picture:{picture.key}")
+        page.addResource(QTextDocument.ResourceType.ImageResource.value, address, _image(picture))
+    font = QFont()
+    font.setPointSize(_POINTS)
+    page.setDefaultFont(font)
+    page.setHtml(report_html(report, words, _markup))
+    kept = QByteArray()
+    buffer = QBuffer(kept)
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    writer = QPdfWriter(buffer)
+    writer.setResolution(_DOTS)
+    writer.setTitle(report.name)
+    margins = QMarginsF(_MARGIN_MM, _MARGIN_MM, _MARGIN_MM, _MARGIN_MM)
+    writer.setPageLayout(
+        QPageLayout(
+            QPageSize(QPageSize.PageSizeId.A4),
+            QPageLayout.Orientation.Portrait,
+            margins,
+            QPageLayout.Unit.Millimeter,
+        )
+    )
+    page.print_(writer)
+    buffer.close()
+    return bytes(kept.data())
+
+
+def _markup(picture: Picture) -> str:
+    size = _renderer(picture).defaultSize()
+    key = escape(picture.key, quote=True)
+    return f'<img src="picture:{key}" width="{size.width()}" height="{size.height()}">'
+
+
+def _renderer(picture: Picture) -> QSvgRenderer:
+    return QSvgRenderer(QByteArray(picture.svg.encode("utf-8")))
+
+
+def _image(picture: Picture) -> QImage:
+    drawing = _renderer(picture)
+    size = drawing.defaultSize() * _SHARP
+    image = QImage(size, QImage.Format.Format_RGB32)
+    image.fill(Qt.GlobalColor.white)
+    painter = QPainter(image)
+    drawing.render(painter, QRectF(0, 0, size.width(), size.height()))
+    painter.end()
+    return image
+
+
+def report_command(arguments: Sequence[str]) -> int:
+    """``inferometer report FILE --out X.pdf``; the exit status is that of ``core.cli.main``."""
+    words = Words(cli.language_of(arguments))
+    try:
+        options = cli.parser(words).parse_args(list(arguments))
+    except SystemExit as leaving:  # argparse has said why
+        return int(leaving.code or 0)
+    out: Path = options.out
+    try:
+        scenario, _ = open_document(options.file)
+        from gui.app import application
+
+        application()
+        write_atomic(out, report_pdf(estimate(scenario), words))
+    except InferometerError as error:
+        cli.complain(error, words, options.file)
+        return 2
+    return cli.write(f"{out}\n")
