@@ -32,6 +32,7 @@ from core.spec.formats import WEIGHT_FORMATS
 from core.spec.model import Model
 from core.spec.scenario import Scenario
 from core.spec.workload import Workload
+from core.strict_json import shortened
 
 # Whose FP8 checkpoints are scaled by blocks; NVIDIA's own for TensorRT-LLM are not.
 _BLOCK_FAMILIES = ("qwen3", "glm", "minimax")
@@ -213,7 +214,7 @@ def _version(tree: dict[str, Any]) -> str:
     stated = str(tree.get("engine_version") or "")
     known = re.search(r"about (\d[\d.]*)", stated)
     if stated:
-        return known[1] if known else stated
+        return known[1] if known else shortened(stated)[:40]
     source = str(tree.get("source_url") or "")
     for pattern, version in rules().get("versions_by_source", {}).items():
         if re.search(pattern, source):

@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from core.latency.efficiency import LinkFit
 from core.latency.machine import Link
 
+# In place of infinity, which times no bytes at all would be no number: a step may have no tokens.
+UNUSED = 1e30  # s/B
+
 
 @dataclass(frozen=True, slots=True)
 class AllReduce:
     """Coefficients of one all-reduce: seconds for a message of B bytes on each device."""
 
     start: float  # s
-    direct: float  # s/B, one shot; inf: not used
+    direct: float  # s/B, one shot; UNUSED: not used
     ring_start: float  # s
     ring: float  # s/B
 
@@ -26,7 +29,7 @@ def all_reduce(fit: LinkFit, link: Link, devices: int, slower: float = 1.0) -> A
     """The cost among ``devices``; ``slower`` multiplies all of it, never beyond the link's own rate."""
     others = devices - 1
     fraction = min(1.0, fit.ring * (2 / devices) ** fit.decay / slower)
-    direct = float("inf")
+    direct = UNUSED
     if fit.one_shot is not None:
         direct = others / (min(1.0, fit.one_shot / slower) * link.bytes_per_second)
     return AllReduce(

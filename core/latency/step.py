@@ -50,7 +50,7 @@ class Plan:
     tokens_per_step: float
     seconds_per: FloatArray  # (Q, [A,] 2 O, K) seconds per unit of a feature: compute rows, then memory rows
     fixed: FloatArray  # (Q, [A,] K) seconds per unit of a feature, beside the operators: starts, overhead
-    direct: FloatArray  # (Q, [A,] R, 1) s per token, all exchanges of a step in one shot; inf: unused
+    direct: FloatArray  # (Q, [A,] R, 1) s per token, all exchanges of a step in one shot; huge: unused
     ring_start: FloatArray  # (Q, [A,] R, 1) s
     ring: FloatArray  # (Q, [A,] R, 1) s per token
     stream: FloatArray  # (Q, [A,] 1) s per decoded token

@@ -2,6 +2,7 @@
 
 import math
 
+from core.memory.llama_rules import n_parallel, n_ubatch, rules
 from core.memory.vllm_rules import max_num_batched_tokens, max_num_seqs
 from core.spec.accelerator import Accelerator
 from core.spec.engine import Engine
@@ -21,6 +22,11 @@ def batch_limits(engine: Engine, device: Accelerator) -> tuple[float, float]:
     if engine.name == "trtllm":
         seqs = float(engine.max_batch_size or engine.max_num_seqs or _TRTLLM_BATCH)
         return seqs, float(engine.max_num_batched_tokens or _CHUNK)
+    if engine.name in ("llamacpp", "ollama"):
+        batch = engine.n_batch or max(n_ubatch(engine), int(rules()["n_batch"]["value"]))
+        return float(n_parallel(engine)), float(batch)
+    if engine.name in ("mlx", "transformers"):
+        return 1.0, _NO_LIMIT  # one request after the other
     return float(max_num_seqs(engine, device)), float(max_num_batched_tokens(engine, device))
 
 

@@ -15,8 +15,8 @@ Link = tuple[Hashable, int]
 class PrefixCache:
     """Blocks of segments: ``held_blocks`` are in use, ``idle_blocks`` can be given up."""
 
-    def __init__(self, block: int) -> None:
-        self._block = block
+    def __init__(self, block: int, apart: int = 0) -> None:
+        self._block, self._apart = block, apart  # blocks at the beginning of every chain that are not counted
         self._held: dict[Hashable, list[int]] = {}  # key -> [blocks, readers]
         self._idle: OrderedDict[Hashable, int] = OrderedDict()
         self.held_blocks = 0
@@ -47,28 +47,22 @@ class PrefixCache:
             self.idle_blocks -= blocks
             self.held_blocks += blocks
 
-    def insert(self, chain: Sequence[Link], start: int) -> int:
-        """Add and hold the links from number ``start`` that are not cached yet; blocks they take over.
+    def insert(self, chain: Sequence[Link], start: int) -> tuple[int, int]:
+        """Add and hold the links from number ``start``; blocks they take over, and the links held then.
 
         Stops at a link that another request has inserted meanwhile: the own copy stays private.
         """
-        taken, before = 0, chain[start - 1][1] // self._block if start else 0
+        taken, before = 0, chain[start - 1][1] // self._block if start else self._apart
         for key, end in chain[start:]:
             if key in self._held or key in self._idle:
                 break
-            blocks = end // self._block - before
-            before = end // self._block
+            blocks = max(0, end // self._block - before)
+            before += blocks
             self._held[key] = [blocks, 1]
             self.held_blocks += blocks
             taken += blocks
             start += 1
-        self._last = start
-        return taken
-
-    @property
-    def inserted_to(self) -> int:
-        """Links that the last ``insert`` left held."""
-        return self._last
+        return taken, start
 
     def release(self, chain: Sequence[Link]) -> None:
         """One reader fewer of each link."""

@@ -12,6 +12,8 @@ import numpy as np
 
 from core.latency.efficiency import SERVER_ENGINES
 from core.latency.factors import Factors
+from core.latency.local import ENGINES as LOCAL_ENGINES
+from core.latency.local import plan_of_scenario
 from core.latency.protocol import StepPlan
 from core.latency.step import layout_of, plan_of
 from core.latency.textbook import TextbookPlan, textbook_plan
@@ -71,7 +73,9 @@ def _server_plan(scenario: Scenario, factors: Factors | None) -> StepPlan:
 
 
 # Engines whose plan is made by rules of their own; all others are servers.
-PLANNERS: dict[str, Callable[[Scenario, Factors | None], StepPlan]] = {}
+PLANNERS: dict[str, Callable[[Scenario, Factors | None], StepPlan]] = dict.fromkeys(
+    LOCAL_ENGINES, plan_of_scenario
+)
 
 
 def _plan(scenario: Scenario, factors: Factors | None) -> StepPlan | TextbookPlan:

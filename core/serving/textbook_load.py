@@ -47,6 +47,8 @@ def textbook_open(
     queue = np.where(stable, 0.0, np.inf)
     tokens = np.minimum(answers, ceiling) * replicas
     users = np.where(stable, rate * (read + step * np.maximum(output - 1, 0)), np.inf)
+    # The first token of an answer comes from the prompt: nobody decodes who is not in the system.
+    running = np.minimum(running, users / replicas)
     return _curve(users, running * replicas, queue, read, step, tokens, output, stable.astype(float))
 
 

@@ -87,6 +87,33 @@ def test_more_work_is_never_faster(model, engine, n, context, prefill, more):
     assert (step_time(p, n, context, prefill * more, 0.0) >= base * (1 - 1e-9)).all()
 
 
+@pytest.mark.parametrize("engine", SERVER_ENGINES)
+@pytest.mark.parametrize("model", MODELS[::4])
+def test_a_better_device_is_never_slower(engine, model):
+    base = load_accelerator("H200 SXM 141GB")
+    rates = {k: 1.4 * v for k, v in base.peak_tflops.model_dump().items() if v is not None}
+    better = [
+        base.model_copy(update={"memory_bandwidth_gbps": 1.4 * base.memory_bandwidth_gbps}),
+        base.model_copy(update={"peak_tflops": base.peak_tflops.model_copy(update=rates)}),
+        base.model_copy(update={"scale_up": base.scale_up.model_copy(update={"gbps_per_direction": 900.0})}),
+    ]
+    for layout in ({"tensor_parallel": 8}, {"tensor_parallel": 8, "attention_data_parallel": 8}):
+        slow = step_time(plan(model, base, engine, **layout), *POINT)
+        for device in better:
+            assert (step_time(plan(model, device, engine, **layout), *POINT) <= slow * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("engine", SERVER_ENGINES)
+def test_no_steps_in_batch_and_length(engine):
+    p = plan(R1, H200, engine, tensor_parallel=8, expert_parallel=8)
+    n = np.geomspace(1, 1000, 300)
+    for near, far in (
+        (step_time(p, n, 4000.0), step_time(p, n * 1.0001, 4000.0)),
+        (step_time(p, 8.0, 4000.0, n * 8), step_time(p, 8.0, 4000.0, n * 8.0008)),
+    ):
+        assert np.abs(far / near - 1).max() < 4e-4
+
+
 def test_dealing_out_experts_keeps_their_bytes_and_adds_no_attention():
     arch = load_model(R1).architecture
     whole = operators_of(arch, "fp8_block", "bf16", Layout(8))

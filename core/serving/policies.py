@@ -1,0 +1,55 @@
+"""What each engine's scheduler does, as far as a simulation can tell them apart.
+
+vLLM V1        one token budget for decodes and chunks of prompts, running requests first; a request
+               enters when its first chunk has blocks; the last one in is preempted when they run out.
+vLLM < 0.8     prompts in steps of their own, before decodes.
+SGLang         prompts before decodes; a request enters when the answers of all have room as far as a
+               falling share of them goes (new_token_ratio); the one with the shortest answer is retracted.
+TensorRT-LLM   in-flight batching: no eviction, room for the whole answer is kept (default), or as
+               much as fits, and the last one in is paused.
+llama.cpp      slots of fixed size, prompts beside decodes.
+Transformers, MLX, textbook rules: static batches; none joins and the batch ends with its longest answer.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from core.spec.scenario import Scenario
+
+Admission = Literal["chunk", "whole", "share"]
+Victim = Literal["last", "shortest", "none"]
+
+# SGLang's SGLANG_INIT_NEW_TOKEN_RATIO, its floor and the steps it falls over (global_config.py).
+FIRST_SHARE, LAST_SHARE, SHARE_STEPS = 0.7, 0.098, 600
+MOST_COUNTED = 4096  # tokens of one answer that SGLang counts (CLIP_MAX_NEW_TOKENS)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """``prompts_apart``: steps carry prompts or decodes, never both, and prompts go first.
+
+    ``admission``: a request enters when its first chunk ("chunk"), prompt and answer ("whole"), or
+    its prompt and a share of all answers to come ("share") have blocks.
+    """
+
+    prompts_apart: bool = False
+    admission: Admission = "chunk"
+    victim: Victim = "last"
+    swaps: bool = False  # preempted caches go to the host's memory
+    static: bool = False
+
+
+def policy_of(scenario: Scenario, prompts_apart: bool) -> Policy:
+    """The policy; ``prompts_apart`` as the release's profile has it."""
+    engine, settings = scenario.engine.name, scenario.simulation
+    if engine == "sglang":
+        return Policy(prompts_apart=True, admission="share", victim="shortest")
+    if engine == "trtllm":
+        if settings.batching == "max_utilization":
+            return Policy(prompts_apart, "chunk", "last")
+        return Policy(prompts_apart, "whole", "none")
+    if engine in ("llamacpp", "ollama"):
+        return Policy(prompts_apart, "whole", "none")
+    if engine in ("transformers", "mlx", "textbook"):
+        return Policy(prompts_apart=True, admission="whole", victim="none", static=True)
+    return Policy(prompts_apart, "chunk", "last", swaps=settings.preemption == "swap")

@@ -1,0 +1,287 @@
+"""What a simulation found: distributions with confidence, shares, and what happened over time."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.quantities import FloatArray, Range
+from core.serving.replica import Replica
+from core.serving.requests import Records
+from core.serving.timeline import gap_quantiles
+from core.spec.scenario import Scenario
+
+SHARES = (0.5, 0.9, 0.95, 0.99)
+_CONFIDENCE = 1.96  # standard deviations: 95 %
+_POINTS = 1200  # of a timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A quantity over requests.  Each percentile with the range that holds it in 95 of 100 runs."""
+
+    count: int
+    mean: float
+    p50: Range
+    p90: Range
+    p95: Range
+    p99: Range
+
+    def at(self, share: float) -> Range:
+        """The stored percentile nearest to a share."""
+        names = {0.5: self.p50, 0.9: self.p90, 0.95: self.p95, 0.99: self.p99}
+        return names[min(names, key=lambda s: abs(s - share))]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Over:
+    """What happened over time, (m,) points; counts are of all replicas together."""
+
+    time: FloatArray  # s
+    waiting: FloatArray  # requests, those on their way to the queue included
+    running: FloatArray
+    cache: FloatArray  # share of all blocks that requests hold, 0 to 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SimulationResult:
+    """A finished run, or what is known of one that goes on.
+
+    Distributions, rates and goodput are of the requests after the warm-up; ``records`` holds all.
+    """
+
+    scenario: Scenario
+    finished: bool
+    seconds: float  # simulated
+    asked: int
+    done: int
+    refused: int  # longer than the cache or the model allows
+    time_to_first_token: Distribution  # s
+    time_per_output_token: Distribution  # s, (end to end - TTFT) / (output - 1)
+    inter_token: Distribution  # s, gap between one token and the next; no confidence
+    end_to_end: Distribution  # s
+    queue: Distribution  # s before the first step
+    requests_per_second: float
+    output_tokens_per_second: float
+    goodput: float  # requests a second that meet both targets
+    meeting: float  # share of the requests that meet both targets
+    meeting_first_token: float
+    meeting_per_token: float
+    stable: bool  # False: requests come faster than they are answered
+    mean_waiting: float
+    most_waiting: int
+    mean_running: float
+    most_running: int
+    cache_mean: float  # share of blocks in use
+    cache_most: float
+    cache_full_seconds: float
+    preemptions: int
+    preempted: int  # requests
+    swaps: int
+    cached_share: float  # of the prompt tokens, found in the prefix cache
+    busy: float  # share of the time that the replicas work
+    reading_share: float  # of the busy time, in steps with prompts
+    over: Over
+    records: Records
+
+
+def summarise(
+    scenario: Scenario,
+    records: Records,
+    replicas: Sequence[Replica],
+    clock: float,
+    refused: int,
+    finished: bool,
+) -> SimulationResult:
+    """The result of a run as far as it has come."""
+    arrival, first, finish = (np.array(c) for c in (records.arrival, records.first, records.finish))
+    prompt, output = np.array(records.prompt, dtype=float), np.array(records.output, dtype=float)
+    admitted, cached = np.array(records.admitted), np.array(records.cached, dtype=float)
+    done = np.isfinite(finish)
+    start, stop = _window(scenario, arrival, clock, finished)
+    counted = (arrival >= start) & (arrival <= stop)
+    kept = done & counted
+    ttft, total = (first - arrival)[kept], (finish - arrival)[kept]
+    several = output[kept] > 1
+    tpot = (finish - first)[kept][several] / (output[kept][several] - 1.0)
+    good, good_first, good_each = _meets(scenario, first, finish, arrival, output, kept)
+    length = max(stop - start, 1e-12)
+    ended = done & (finish > start) & (finish <= stop)
+    over = _over(replicas, clock)
+    time = max(clock, 1e-12)
+    busy = sum(r.busy_prompts + r.busy_decodes for r in replicas)
+    reading = sum(r.busy_prompts for r in replicas)
+    blocks = sum(r.pool.blocks for r in replicas if not r.hands_over)
+    held = sum(r.timeline.held for r in replicas if not r.hands_over)
+    counts = max(1, int(kept.sum()))
+    full = over.cache >= 0.98
+    return SimulationResult(
+        scenario=scenario,
+        finished=finished,
+        seconds=clock,
+        asked=len(arrival),
+        done=int(done.sum()),
+        refused=refused,
+        time_to_first_token=distribution(ttft),
+        time_per_output_token=distribution(tpot),
+        inter_token=_gap_distribution(replicas),
+        end_to_end=distribution(total),
+        queue=distribution((admitted - arrival)[kept]),
+        requests_per_second=float(ended.sum()) / length,
+        output_tokens_per_second=_tokens_within(first, finish, output, done, start, stop) / length,
+        goodput=float(good.sum()) / length,
+        meeting=float(good.sum()) / counts,
+        meeting_first_token=float(good_first.sum()) / counts,
+        meeting_per_token=float(good_each.sum()) / counts,
+        stable=_stable(arrival, finish, done, start, stop),
+        mean_waiting=sum(r.timeline.queued for r in replicas) / time,
+        most_waiting=int(over.waiting.max(initial=0)),
+        mean_running=sum(r.timeline.served for r in replicas) / time,
+        most_running=int(over.running.max(initial=0)),
+        cache_mean=held / time / blocks if blocks else 0.0,
+        cache_most=float(over.cache.max(initial=0)),
+        cache_full_seconds=float((np.diff(over.time, append=clock) * full).sum()),
+        preemptions=sum(r.preemptions for r in replicas),
+        preempted=int((np.array(records.preempted) > 0).sum()),
+        swaps=sum(r.swaps for r in replicas),
+        cached_share=float(cached[kept].sum() / max(1.0, prompt[kept].sum())),
+        busy=busy / time / len(replicas),
+        reading_share=reading / busy if busy else 0.0,
+        over=over,
+        records=records,
+    )
+
+
+def _window(scenario: Scenario, arrival: FloatArray, clock: float, finished: bool) -> tuple[float, float]:
+    """From the end of the warm-up to the last arrival: what comes later only empties the service."""
+    if not len(arrival):
+        return 0.0, 0.0
+    stop = float(arrival[-1]) if finished else clock
+    return float(arrival[0]) + scenario.simulation.warm_up * (stop - float(arrival[0])), stop
+
+
+def _meets(
+    scenario: Scenario,
+    first: FloatArray,
+    finish: FloatArray,
+    arrival: FloatArray,
+    output: FloatArray,
+    kept: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    targets = scenario.targets
+    good_first = good_each = kept
+    if targets.time_to_first_token_s is not None:
+        good_first = kept & (first - arrival <= targets.time_to_first_token_s)
+    if targets.time_per_output_token_ms is not None:
+        each = (finish - first) / np.maximum(output - 1.0, 1.0)
+        good_each = kept & (each <= 1e-3 * targets.time_per_output_token_ms)
+    return good_first & good_each, good_first, good_each
+
+
+def _tokens_within(
+    first: FloatArray, finish: FloatArray, output: FloatArray, done: FloatArray, start: float, stop: float
+) -> float:
+    """Tokens put out between two times; those of an answer are spread evenly over its time."""
+    begin, end, tokens = first[done], finish[done], output[done]
+    length = end - begin
+    inside = np.clip(np.minimum(end, stop) - np.maximum(begin, start), 0.0, None)
+    shown = (begin >= start) & (begin <= stop)
+    spread = np.where(length > 0, inside / np.where(length > 0, length, 1.0), 0.0)
+    return float((shown + (tokens - 1.0) * spread).sum())
+
+
+def _stable(arrival: FloatArray, finish: FloatArray, done: FloatArray, start: float, stop: float) -> bool:
+    """Whether the requests in the system stop growing: those that come in the second half are answered
+    at nearly the rate at which they come.
+    """
+    middle = 0.5 * (start + stop)
+    came = float(((arrival > middle) & (arrival <= stop)).sum())
+    went = float((done & (finish > middle) & (finish <= stop)).sum())
+    inside = float(((arrival <= middle) & (~done | (finish > middle))).sum())
+    # Chance alone makes a difference of about the root of the number; a third of those inside is no growth.
+    return came - went <= max(4.0 * math.sqrt(max(came, 1.0)), 0.05 * came, 0.34 * inside)
+
+
+def distribution(values: FloatArray) -> Distribution:
+    """Mean and percentiles; confidence from the order statistics of as many independent values.
+
+    rank = n q +- 1.96 sqrt(n q (1 - q)) with n reduced by the correlation of neighbours, since
+    requests that meet the same queue are not independent.
+    """
+    values = values[np.isfinite(values)]
+    n = len(values)
+    if not n:
+        nothing = Range(math.nan, math.nan, math.nan)
+        return Distribution(0, math.nan, nothing, nothing, nothing, nothing)
+    independent = n * _independence(values)
+    ordered = np.sort(values)
+    found = [_percentile(ordered, q, independent) for q in SHARES]
+    return Distribution(n, float(values.mean()), *found)
+
+
+def percentile(values: FloatArray, share: float) -> Range:
+    """One percentile of values in the order of their requests, with confidence."""
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return Range(math.nan, math.nan, math.nan)
+    return _percentile(np.sort(values), share, len(values) * _independence(values))
+
+
+def _percentile(ordered: FloatArray, share: float, independent: float) -> Range:
+    n = len(ordered)
+    spread = _CONFIDENCE * math.sqrt(share * (1.0 - share) / max(independent, 1.0))
+    low, high = max(0.0, share - spread), min(1.0, share + spread)
+    three = np.quantile(ordered, (low, share, high)) if n > 1 else np.repeat(ordered, 3)
+    return Range(*(float(v) for v in three))
+
+
+def _independence(values: FloatArray) -> float:
+    """Share of independent values among n correlated ones: (1 - r) / (1 + r), by ranks."""
+    if len(values) < 8:
+        return 1.0
+    ranks = np.argsort(np.argsort(values)).astype(np.float64)
+    ranks -= ranks.mean()
+    energy = float(ranks @ ranks)
+    if energy == 0.0:
+        return 1.0
+    r = min(max(float(ranks[1:] @ ranks[:-1]) / energy, 0.0), 0.999)
+    return (1.0 - r) / (1.0 + r)
+
+
+def _gap_distribution(replicas: Sequence[Replica]) -> Distribution:
+    gaps = [r.gaps for r in replicas]
+    found = gap_quantiles(gaps, SHARES)
+    weights = [(math.exp(k / 200.0), n) for g in gaps for k, n in g.bins.items()]
+    count = sum(n for _, n in weights)
+    mean = sum(v * n for v, n in weights) / count if count else math.nan
+    return Distribution(count, mean, *(Range(v, v, v) for v in found))
+
+
+def _over(replicas: Sequence[Replica], clock: float) -> Over:
+    """All replicas on common times."""
+    columns = [r.timeline.columns() for r in replicas]
+    blocks = float(sum(r.pool.blocks for r in replicas if not r.hands_over)) or 1.0
+    if len(columns) == 1 and len(columns[0][0]) <= _POINTS:
+        time, waiting, running, used = columns[0]
+        return Over(time, waiting, running, used / blocks)
+    time = np.linspace(0.0, max(clock, 1e-9), _POINTS)
+    totals = np.zeros((3, _POINTS))
+    for replica, (times, *values) in zip(replicas, columns, strict=True):
+        if not len(times):
+            continue
+        # The greatest value of each interval, so that a short peak is not lost.
+        edges = np.searchsorted(times, time, side="left")
+        ends = np.append(edges[1:], len(times))
+        for row, value in enumerate(values):
+            if row == 2 and replica.hands_over:
+                continue
+            before = value[np.maximum(edges - 1, 0)] * (edges > 0)
+            totals[row] += np.maximum(before, _greatest(value, edges, ends))
+    return Over(time, totals[0], totals[1], totals[2] / blocks)
+
+
+def _greatest(values: FloatArray, edges: FloatArray, ends: FloatArray) -> FloatArray:
+    padded = np.append(values, 0.0)
+    found = np.maximum.reduceat(padded, np.minimum(edges, len(values)))
+    return np.where(ends > edges, found, 0.0)

@@ -1,0 +1,286 @@
+"""A service over time: requests come, wait, are read and answered, by the rules of the engine's scheduler.
+
+Discrete events on the step-time function of the steady state.  Beside the steps a request spends the
+server's own time on its way to the queue (``core.serving.lifecycle``: base, and what other waiting
+requests cost), so that both meet where both apply.  Nothing is random but the seeded streams of
+``core.serving.source``: the same scenario and seed give the same bytes.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+import numpy as np
+
+from core.errors import InvalidScenario, Problem
+from core.latency.textbook import TextbookPlan
+from core.memory.build import build_ledger, plan_memory
+from core.memory.capacity import capacity, starts
+from core.quantities import EXPECTED
+from core.serving.cache_pool import cache_pool, endless
+from core.serving.policies import policy_of
+from core.serving.replica import NEVER, Replica
+from core.serving.requests import Active, Records
+from core.serving.results import SimulationResult, summarise
+from core.serving.routing import Router
+from core.serving.source import Asked, Source
+from core.serving.steady_state import Service, closed_loop, prepare
+from core.serving.step_table import StepTable
+from core.serving.trace import Trace
+from core.spec.change import with_values
+from core.spec.scenario import Scenario
+
+_MOST_SEQUENCES = 4096  # of one replica, where the engine sets no limit
+_MOST_BUDGET = 10**7
+_PORTION = 2000  # events between two reports of progress
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come."""
+
+    share: float  # 0 to 1
+    clock: float  # s of simulated time
+    asked: int  # requests so far
+    done: int  # of them answered
+
+
+class Run:
+    """One simulation.  ``steps`` carries it on, ``result`` says what is known so far.
+
+    Leaving the iterator cancels the run.  Raises InvalidScenario with ``simulate.does_not_start`` for
+    a service that has no room for a request, and ``simulate.prefill_accelerators`` {group, given, most}.
+    """
+
+    def __init__(self, scenario: Scenario, trace: Trace | None = None, quantile: int = EXPECTED) -> None:
+        if trace is not None and scenario.simulation.arrivals == "trace":
+            # A trace holds whole prompts; what they share is in its own columns.
+            scenario = with_values(scenario, {"workload.shared_prefix_tokens": 0})
+        if not starts(scenario):
+            raise InvalidScenario(Problem("simulate.does_not_start", ("deployment.accelerators",)))
+        self.scenario, self.trace = scenario, trace
+        self.records = Records()
+        service = prepare(scenario)
+        self._build(service, quantile)
+        self._router = Router(scenario.simulation.routing, self._first_stop)
+        self._source = Source(scenario, trace, self._life(service))
+        self._base, self._own_more, self._wait, self._burst = self._server(service)
+        self._limit = math.inf if scenario.engine.name == "textbook" else scenario.engine.max_model_len
+        self.clock = 0.0
+        self.done = self.refused = 0
+        self.finished = False
+        self._events: list[tuple[float, int, Asked | tuple[Active, Replica]]] = []
+        self._order = 0
+
+    # -- building ----------------------------------------------------------------------------------
+
+    def _build(self, service: Service, quantile: int) -> None:
+        scenario, settings = self.scenario, self.scenario.simulation
+        pool = cache_pool(scenario)
+        most = min(service.max_num_seqs, _MOST_SEQUENCES)
+        if pool.slots is not None:
+            most = min(most, pool.slots)
+        budget = int(min(service.lengths.token_budget, _MOST_BUDGET))
+        longest = float(scenario.engine.max_model_len)
+        if scenario.engine.name == "textbook":
+            longest = 4.0 * scenario.workload.tokens_per_request
+        table = StepTable(service.plan, int(most), longest, float(budget), quantile)
+        apart = not isinstance(service.plan, TextbookPlan) and service.plan.overheads.separate_prompts
+        policy = policy_of(scenario, apart)
+        verified = 1 + scenario.speculative.tokens if scenario.speculative.kind != "none" else 1
+        link = (scenario.accelerator.pcie.gbps_per_direction or 16.0) * 1e9
+        host = int(settings.swap_space_gib * 2**30 / pool.block_bytes) if policy.swaps else 0
+        readers = self._readers(service)
+        prefix = min(scenario.workload.shared_prefix_tokens, scenario.workload.prompt_tokens - 1)
+
+        def replica(number: int, reads_only: bool) -> Replica:
+            return Replica(
+                number,
+                table,
+                endless(scenario) if reads_only else pool,
+                policy,
+                self.records,
+                int(most),
+                budget,
+                prefix,
+                verified,
+                (host, pool.block_bytes / link),
+                reads_only,
+                settings.batch_wait_s,
+            )
+
+        self.replicas = [replica(n, n < readers) for n in range(service.replicas)]
+        self._first_stop = self.replicas[:readers] if readers else self.replicas
+        self._decoders = self.replicas[readers:]
+        self._transfer = plan_memory(scenario).demand.bytes_per_token() / link if readers else 0.0
+
+    def _readers(self, service: Service) -> int:
+        """Replicas that only read prompts."""
+        given = self.scenario.simulation.prefill_accelerators
+        if not given:
+            return 0
+        place = self.scenario.deployment
+        group = place.accelerators // service.replicas
+        if given % max(1, group) or given >= place.accelerators:
+            values = {"given": given, "group": group, "most": place.accelerators - group}
+            raise InvalidScenario(
+                Problem("simulate.prefill_accelerators", ("simulation.prefill_accelerators",), values)
+            )
+        return given // max(1, group)
+
+    def _life(self, service: Service) -> float:
+        """s that a request stays, by the steady state: users begin anywhere within one such time."""
+        work = self.scenario.workload
+        if work.load != "users":
+            return 1.0
+        tokens = capacity(self.scenario, build_ledger(self.scenario, 1.0)).kv_tokens
+        curve = closed_loop(service, np.array([float(work.users)]), tokens)
+        first, each = curve.time_to_first_token[EXPECTED, 0], curve.time_per_output_token[EXPECTED, 0]
+        return float(first + max(0, work.output_tokens - 1) * each)
+
+    def _server(self, service: Service) -> tuple[float, float, float, float]:
+        """The server's own time: base, more of the own prompt, for each that waits; see lifecycle."""
+        plan = service.plan
+        if isinstance(plan, TextbookPlan):
+            return 0.0, 0.0, 0.0, 1.0
+        over, kind = plan.overheads, plan.kind
+        base = 1e-3 * over.alone_ms[kind]
+        work = self.scenario.workload
+        if work.load == "users" and not self._source.from_trace:
+            others = 1.0 - 1.0 / max(1.0, work.users / service.replicas)
+            base += 1e-3 * (over.together_ms[kind] - over.alone_ms[kind]) * others
+        return base, over.own_prefill - 1.0, 1e-3 * over.waiting_request_ms[kind], over.burst
+
+    # -- running -----------------------------------------------------------------------------------
+
+    def steps(self, portion: int = _PORTION) -> Iterator[Progress]:
+        """Carry the run on, ``portion`` events at a time, to its end."""
+        settings = self.scenario.simulation
+        most = settings.requests or 10**12
+        last = NEVER if self._source.from_trace else settings.duration_s
+        opening = self._source.opening()
+        coming = next(opening, None)
+        events, count = self._events, 0
+        replicas, single = self.replicas, self.replicas[0]
+        several = len(replicas) > 1
+        while True:
+            at = coming.time if coming is not None else NEVER
+            if at > last or len(self.records) >= most:
+                coming, at = None, NEVER
+            event = events[0][0] if events else NEVER
+            replica = min(replicas, key=_end) if several else single
+            end = replica.end
+            if end <= event and end <= at:
+                if end == NEVER:
+                    break
+                self.clock = end
+                for active in replica.advance():
+                    self._ended(active, replica, end)
+            elif event <= at:
+                _, _, what = heappop(events)
+                self.clock = event
+                if isinstance(what, Asked):
+                    if event <= last and len(self.records) < most:
+                        self._ask(what)
+                else:
+                    what[1].arrive(what[0], event)
+            elif coming is not None:
+                self.clock = at
+                self._ask(coming)
+                coming = next(opening, None)
+            count += 1
+            if count % portion == 0:
+                yield self._progress(last, most)
+        self.finished = True
+        yield self._progress(last, most)
+
+    def _progress(self, last: float, most: int) -> Progress:
+        asked = len(self.records)
+        if self.finished:
+            share = 1.0
+        elif self._source.from_trace and self.trace is not None:
+            share = (self.done + self.refused) / max(1, len(self.trace))
+        else:
+            by_count = (self.done + self.refused) / min(most, 10**12)
+            by_time = min(1.0, self.clock / last) * (self.done + self.refused) / max(1, asked)
+            share = max(by_count, by_time)
+        return Progress(min(1.0, share), self.clock, asked, self.done)
+
+    def _push(self, time: float, what: Asked | tuple[Active, Replica]) -> None:
+        self._order += 1
+        heappush(self._events, (time, self._order, what))
+
+    def _ask(self, asked: Asked) -> None:
+        """A request is sent."""
+        index = self.records.add(asked.time, asked.prompt, asked.output)
+        replica = self._router.choose(asked.chain, asked.own)
+        active = Active(index, asked.prompt, asked.output)
+        active.chain, active.own, active.user = asked.chain, asked.own, asked.user
+        fits = all(r.fits(asked.prompt, asked.output) for r in (replica, self._decoders[0]))
+        if not fits or asked.prompt + asked.output > self._limit:
+            self.refused += 1
+            return
+        self.records.replica[index] = replica.number
+        if not self._base and not self._wait:
+            replica.approaching += 1
+            replica.arrive(active, asked.time)
+            return
+        others = len(replica.waiting) + len(replica.reading) + replica.approaching
+        inside = replica.inside
+        delay = self._base + self._own_more * self._own(replica, asked.prompt)
+        delay += min(others * self._wait / self._burst, inside * self._wait)
+        replica.approach(asked.time)
+        self._push(asked.time + delay, (active, replica))
+
+    def _own(self, replica: Replica, prompt: int) -> float:
+        """s of the steps that carry a prompt, without what else is in the queue."""
+        left = max(1, prompt - replica.prefix)
+        chunk = min(left, replica.budget)
+        n = replica.n if replica.mixes else 0
+        context = replica.mean_context if n else 0.0
+        depth = replica.prefix + 0.5 * left
+        return left / chunk * replica.table.mixed(n, context, chunk, depth)
+
+    def _ended(self, active: Active, replica: Replica, now: float) -> None:
+        records, index = self.records, active.index
+        if replica.hands_over:
+            if active.made < active.output:
+                target = min(self._decoders, key=lambda r: (r.inside, r.number))
+                moved = Active(index, active.prompt, active.output)
+                moved.made, moved.ready, moved.user = active.made, True, active.user
+                moved.done = moved.target
+                records.replica[index] = target.number
+                target.approach(now)
+                self._push(now + active.prompt * self._transfer, (moved, target))
+                return
+            records.first[index] = records.finish[index] = now
+        self.done += 1
+        if active.user >= 0:
+            asked = self._source.following(active.user, records.finish[index])
+            if asked is not None:
+                self._push(asked.time, asked)
+
+    # -- results -----------------------------------------------------------------------------------
+
+    def result(self) -> SimulationResult:
+        """What is known so far; of a finished run everything."""
+        return summarise(self.scenario, self.records, self.replicas, self.clock, self.refused, self.finished)
+
+
+def _end(replica: Replica) -> float:
+    return replica.end
+
+
+def simulate(
+    scenario: Scenario,
+    trace: Trace | None = None,
+    progress: Callable[[Progress], bool] | None = None,
+    quantile: int = EXPECTED,
+) -> SimulationResult:
+    """Run to the end.  ``progress`` is told now and then and returns False to stop early."""
+    run = Run(scenario, trace, quantile)
+    for state in run.steps():
+        if progress is not None and not progress(state):
+            break
+    return run.result()

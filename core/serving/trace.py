@@ -1,0 +1,258 @@
+"""Requests of a file: when each came, how long it and its answer were, and what it shares with others.
+
+Read are tables with a heading (CSV) and lines of JSON objects, in these forms:
+
+- own: ``timestamp, input, output`` and optionally ``prefix`` (requests with the same one begin alike)
+  and ``prefix_tokens`` (how far; else as far as the shortest of them);
+- Azure LLM inference traces: ``TIMESTAMP, ContextTokens, GeneratedTokens``;
+- Mooncake: ``timestamp`` (ms), ``input_length, output_length, hash_ids`` (blocks of 512 tokens).
+
+Times are seconds (Mooncake: milliseconds) or dates; the first one becomes 0.  Rows may be in any order.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from core.errors import Problem, UnreadableFile
+from core.quantities import FloatArray
+from core.serving.prefix_cache import Link
+from core.strict_json import shortened
+
+MAX_BYTES = 512 * 2**20
+MOST_ROWS = 5_000_000
+_MOST_TOKENS = 10**9
+_HASHED = 512  # tokens of a block that one hash of a Mooncake trace stands for
+_TIME = ("timestamp", "time", "arrived_at", "arrival_time", "arrival")
+_INPUT = ("input", "contexttokens", "input_length", "input_tokens", "prompt_tokens", "num_prefill_tokens")
+_OUTPUT = (
+    "output",
+    "generatedtokens",
+    "output_length",
+    "output_tokens",
+    "completion_tokens",
+    "num_decode_tokens",
+)
+_PREFIX = ("prefix", "prefix_id", "session", "session_id", "conversation_id")
+_PREFIX_TOKENS = ("prefix_tokens", "prefix_length")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """Requests by rising time; arrays (n,)."""
+
+    arrival: FloatArray  # s, the first is 0
+    prompt: FloatArray  # tokens
+    output: FloatArray
+    chains: tuple[tuple[Link, ...], ...] = ()  # of each prompt; empty: nothing is shared
+
+    def __len__(self) -> int:
+        return len(self.arrival)
+
+    @property
+    def rate(self) -> float:
+        """Mean arrivals a second."""
+        return (len(self) - 1) / float(self.arrival[-1]) if len(self) > 1 and self.arrival[-1] > 0 else 0.0
+
+
+def parse_trace(data: bytes) -> Trace:
+    """The requests of a file's bytes.
+
+    Raises UnreadableFile with ``trace.empty``, ``trace.not_text``, ``trace.columns`` {missing, found},
+    ``trace.number`` {line, column, text}, ``trace.negative`` {line, column, text}, ``trace.row`` {line},
+    ``trace.too_many`` {limit} or ``trace.too_large`` {limit}.
+    """
+    if len(data) > MAX_BYTES:
+        raise UnreadableFile(Problem("trace.too_large", values={"limit": MAX_BYTES // 2**20}))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UnreadableFile(Problem("trace.not_text")) from None
+    if "\0" in text:
+        raise UnreadableFile(Problem("trace.not_text"))
+    if not text.strip():
+        raise UnreadableFile(Problem("trace.empty"))
+    rows = _objects(text) if text.lstrip().startswith("{") else _table(text)
+    return _trace(rows)
+
+
+@dataclass(slots=True)
+class _Row:
+    """One line as it stands there."""
+
+    line: int
+    time: Any
+    prompt: Any
+    output: Any
+    prefix: Any = None
+    prefix_tokens: Any = None
+    hashes: Any = None
+
+
+def _table(text: str) -> Iterator[_Row]:
+    head = text[: text.find("\n")] if "\n" in text else text
+    reader = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=head.count))
+    try:
+        names = [name.strip().lower() for name in next(reader)]
+        places = _places(names)
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) <= max(p for p in places if p is not None):
+                raise UnreadableFile(Problem("trace.row", values={"line": reader.line_num}))
+            yield _Row(reader.line_num, *(None if p is None else cells[p] for p in places))
+    except csv.Error:
+        raise UnreadableFile(Problem("trace.row", values={"line": reader.line_num})) from None
+
+
+def _places(names: list[str]) -> list[int | None]:
+    places = [_first(names, known) for known in (_TIME, _INPUT, _OUTPUT, _PREFIX, _PREFIX_TOKENS)]
+    missing = [k for k, p in zip(("timestamp", "input", "output"), places, strict=False) if p is None]
+    if missing:
+        found = shortened(", ".join(names))
+        raise UnreadableFile(Problem("trace.columns", values={"missing": ", ".join(missing), "found": found}))
+    return places
+
+
+def _first(names: list[str], known: tuple[str, ...]) -> int | None:
+    return next((names.index(name) for name in known if name in names), None)
+
+
+def _objects(text: str) -> Iterator[_Row]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            tree = json.loads(line)
+        except (json.JSONDecodeError, RecursionError, ValueError):
+            raise UnreadableFile(Problem("trace.row", values={"line": number})) from None
+        if not isinstance(tree, dict):
+            raise UnreadableFile(Problem("trace.row", values={"line": number}))
+        fields = {str(key).lower(): value for key, value in tree.items()}
+        names = list(fields)
+        try:
+            places = _places(names)
+        except UnreadableFile as error:
+            values = {**error.problems[0].values, "line": number}
+            raise UnreadableFile(Problem("trace.fields", values=values)) from None
+        row = _Row(number, *(None if p is None else fields[names[p]] for p in places))
+        row.hashes = fields.get("hash_ids")
+        yield row
+
+
+def _trace(rows: Iterable[_Row]) -> Trace:
+    times: list[float] = []
+    prompts: list[int] = []
+    outputs: list[int] = []
+    marks: list[Any] = []
+    shared: list[int] = []
+    hashed = False
+    for row in rows:
+        if len(times) >= MOST_ROWS:
+            raise UnreadableFile(Problem("trace.too_many", values={"limit": f"{MOST_ROWS:,}"}))
+        hashed = hashed or row.hashes is not None
+        times.append(_time(row))
+        prompts.append(_tokens(row, "input", row.prompt))
+        outputs.append(_tokens(row, "output", row.output))
+        marks.append(_mark(row))
+        shared.append(
+            _tokens(row, "prefix_tokens", row.prefix_tokens) if row.prefix_tokens not in (None, "") else 0
+        )
+    if not times:
+        raise UnreadableFile(Problem("trace.empty"))
+    order = np.argsort(np.array(times), kind="stable")
+    arrival = np.array(times)[order]
+    arrival = (arrival - arrival[0]) * (1e-3 if hashed else 1.0)
+    # A request without a token in or out still takes a step.
+    prompt = np.maximum(np.array(prompts, dtype=np.float64)[order], 1.0)
+    output = np.maximum(np.array(outputs, dtype=np.float64)[order], 1.0)
+    chains: tuple[tuple[Link, ...], ...] = ()
+    if any(mark is not None for mark in marks):
+        places = order.tolist()
+        chains = _chains([marks[i] for i in places], [shared[i] for i in places], prompt)
+    return Trace(arrival, prompt, output, chains)
+
+
+def _chains(marks: list[Any], shared: list[int], prompt: FloatArray) -> tuple[tuple[Link, ...], ...]:
+    """What the prompts begin with: hashed blocks, or one common part for each prefix."""
+    reach: dict[Any, int] = {}
+    for mark, tokens, length in zip(marks, shared, prompt.tolist(), strict=True):
+        if mark is not None and not isinstance(mark, tuple):
+            reach[mark] = min(reach.get(mark, _MOST_TOKENS), int(tokens or length))
+    chains: list[tuple[Link, ...]] = []
+    for mark, length in zip(marks, prompt.tolist(), strict=True):
+        if mark is None:
+            chains.append(())
+        elif isinstance(mark, tuple):
+            whole = mark[: int(length) // _HASHED]
+            chains.append(tuple((key, _HASHED * (i + 1)) for i, key in enumerate(whole)))
+        else:
+            chains.append(((mark, min(reach[mark], int(length))),))
+    return tuple(chains)
+
+
+def _mark(row: _Row) -> Any:
+    if row.hashes is not None:
+        if not isinstance(row.hashes, list) or not all(
+            isinstance(h, int | str) and not isinstance(h, bool) for h in row.hashes
+        ):
+            raise UnreadableFile(Problem("trace.row", values={"line": row.line}))
+        return tuple(row.hashes) or None
+    if row.prefix is None or isinstance(row.prefix, dict | list):
+        return None
+    return str(row.prefix).strip() or None
+
+
+def _time(row: _Row) -> float:
+    number = _number(row.time)
+    if number is None and isinstance(row.time, str):
+        try:
+            stamp = datetime.fromisoformat(_seven_digits(row.time.strip()))
+            number = (stamp - datetime(1970, 1, 1, tzinfo=stamp.tzinfo)).total_seconds()
+        except (ValueError, OverflowError):
+            number = None
+    return _checked(row, "timestamp", row.time, number)
+
+
+def _seven_digits(text: str) -> str:
+    """A date with at most six digits of a second: the traces of Azure have seven."""
+    head, dot, tail = text.partition(".")
+    digits = len(tail) - len(tail.lstrip("0123456789"))
+    return head + dot + tail[: min(digits, 6)] + tail[digits:] if dot else text
+
+
+def _tokens(row: _Row, column: str, value: Any) -> int:
+    number = _checked(row, column, value, _number(value))
+    if number > _MOST_TOKENS:
+        raise _refused("trace.number", row, column, value)
+    return round(number)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _checked(row: _Row, column: str, given: Any, number: float | None) -> float:
+    if number is None:
+        raise _refused("trace.number", row, column, given)
+    if number < 0:
+        raise _refused("trace.negative", row, column, given)
+    return number
+
+
+def _refused(code: str, row: _Row, column: str, given: Any) -> UnreadableFile:
+    values = {"line": row.line, "column": column, "text": shortened(str(given))}
+    return UnreadableFile(Problem(code, values=values))
