@@ -64,7 +64,7 @@ def report_html(report: Report, words: Words, picture: Callable[[Picture], str] 
 
 
 def _picture(title: str, markup: str) -> str:
-    return f'<div class="picture"><p class="caption">{escape(title)}</p>{markup}</div>'
+    return f'<div class="picture"><p class="caption">{escape(title)}<br>{markup}</p></div>'
 
 
 def _heading(title: str) -> str:
