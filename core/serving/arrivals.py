@@ -49,4 +49,4 @@ def _of_day(values: FloatArray, times: FloatArray, integral: FloatArray) -> Floa
     """The times at which the integral reaches ``values``; a period adds its own length to both."""
     length = times[-1]
     whole = np.floor(values / length)
-    return whole * length + np.interp(values - whole * length, integral, times)
+    return np.asarray(whole * length + np.interp(values - whole * length, integral, times))

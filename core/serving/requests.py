@@ -50,7 +50,7 @@ class Active:
         "held",
         "index",
         "made",
-        "offset",
+        "on_host",
         "output",
         "own",
         "prompt",
@@ -68,7 +68,7 @@ class Active:
         self.done = 0  # of them in the cache
         self.made = 0  # tokens of the answer when it last began to decode
         self.blocks = 0  # of the cache, the own ones
-        self.offset = 0  # own blocks at t tokens: ceil(t / block) + offset
+        self.on_host = 0  # blocks of the host's memory while it is swapped out
         self.entry = 0  # the step at which it began to decode
         self.tokens = 0  # in the cache then
         self.finish = -1  # the step at which it ends

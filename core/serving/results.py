@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.quantities import FloatArray, Range
 from core.serving.replica import Replica
@@ -12,6 +13,7 @@ from core.serving.requests import Records
 from core.serving.timeline import gap_quantiles
 from core.spec.scenario import Scenario
 
+BoolArray = NDArray[np.bool_]
 SHARES = (0.5, 0.9, 0.95, 0.99)
 _CONFIDENCE = 1.96  # standard deviations: 95 %
 _POINTS = 1200  # of a timeline
@@ -167,8 +169,8 @@ def _meets(
     finish: FloatArray,
     arrival: FloatArray,
     output: FloatArray,
-    kept: FloatArray,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+    kept: BoolArray,
+) -> tuple[BoolArray, BoolArray, BoolArray]:
     targets = scenario.targets
     good_first = good_each = kept
     if targets.time_to_first_token_s is not None:
@@ -180,7 +182,7 @@ def _meets(
 
 
 def _tokens_within(
-    first: FloatArray, finish: FloatArray, output: FloatArray, done: FloatArray, start: float, stop: float
+    first: FloatArray, finish: FloatArray, output: FloatArray, done: BoolArray, start: float, stop: float
 ) -> float:
     """Tokens put out between two times; those of an answer are spread evenly over its time."""
     begin, end, tokens = first[done], finish[done], output[done]
@@ -191,7 +193,7 @@ def _tokens_within(
     return float((shown + (tokens - 1.0) * spread).sum())
 
 
-def _stable(arrival: FloatArray, finish: FloatArray, done: FloatArray, start: float, stop: float) -> bool:
+def _stable(arrival: FloatArray, finish: FloatArray, done: BoolArray, start: float, stop: float) -> bool:
     """Whether the requests in the system stop growing: those that come in the second half are answered
     at nearly the rate at which they come.
     """
@@ -281,7 +283,7 @@ def _over(replicas: Sequence[Replica], clock: float) -> Over:
     return Over(time, totals[0], totals[1], totals[2] / blocks)
 
 
-def _greatest(values: FloatArray, edges: FloatArray, ends: FloatArray) -> FloatArray:
+def _greatest(values: FloatArray, edges: NDArray[np.intp], ends: NDArray[np.intp]) -> FloatArray:
     padded = np.append(values, 0.0)
     found = np.maximum.reduceat(padded, np.minimum(edges, len(values)))
     return np.where(ends > edges, found, 0.0)

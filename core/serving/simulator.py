@@ -20,11 +20,12 @@ from core.memory.capacity import capacity, starts
 from core.quantities import EXPECTED
 from core.serving.cache_pool import cache_pool, endless
 from core.serving.policies import policy_of
-from core.serving.replica import NEVER, Replica
+from core.serving.replica import NEVER, Replica, Settings
 from core.serving.requests import Active, Records
 from core.serving.results import SimulationResult, summarise
 from core.serving.routing import Router
 from core.serving.source import Asked, Source
+from core.serving.static_batches import StaticReplica
 from core.serving.steady_state import Service, closed_loop, prepare
 from core.serving.step_table import StepTable
 from core.serving.trace import Trace
@@ -92,23 +93,21 @@ class Run:
         link = (scenario.accelerator.pcie.gbps_per_direction or 16.0) * 1e9
         host = int(settings.swap_space_gib * 2**30 / pool.block_bytes) if policy.swaps else 0
         readers = self._readers(service)
-        prefix = min(scenario.workload.shared_prefix_tokens, scenario.workload.prompt_tokens - 1)
+        common = Settings(
+            policy=policy,
+            most=int(most),
+            budget=budget,
+            prefix=min(scenario.workload.shared_prefix_tokens, scenario.workload.prompt_tokens - 1),
+            verified=verified,
+            swap_blocks=host,
+            swap_seconds=pool.block_bytes / link,
+            batch_wait=settings.batch_wait_s,
+        )
+        kind = StaticReplica if policy.static else Replica
 
         def replica(number: int, reads_only: bool) -> Replica:
-            return Replica(
-                number,
-                table,
-                endless(scenario) if reads_only else pool,
-                policy,
-                self.records,
-                int(most),
-                budget,
-                prefix,
-                verified,
-                (host, pool.block_bytes / link),
-                reads_only,
-                settings.batch_wait_s,
-            )
+            room = endless(scenario) if reads_only else pool
+            return kind(number, table, room, common, self.records, reads_only)
 
         self.replicas = [replica(n, n < readers) for n in range(service.replicas)]
         self._first_stop = self.replicas[:readers] if readers else self.replicas
@@ -130,7 +129,7 @@ class Run:
         return given // max(1, group)
 
     def _life(self, service: Service) -> float:
-        """s that a request stays, by the steady state: users begin anywhere within one such time."""
+        """Seconds that a request stays, by the steady state: users begin anywhere within one such time."""
         work = self.scenario.workload
         if work.load != "users":
             return 1.0
@@ -234,27 +233,24 @@ class Run:
         self._push(asked.time + delay, (active, replica))
 
     def _own(self, replica: Replica, prompt: int) -> float:
-        """s of the steps that carry a prompt, without what else is in the queue."""
-        left = max(1, prompt - replica.prefix)
-        chunk = min(left, replica.budget)
-        n = replica.n if replica.mixes else 0
+        """Seconds of the steps that carry a prompt, without what else is in the queue."""
+        prefix, budget = replica.settings.prefix, replica.settings.budget
+        left = max(1, prompt - prefix)
+        chunk = min(left, budget)
+        n = replica.decoding.n if replica.mixes else 0
         context = replica.mean_context if n else 0.0
-        depth = replica.prefix + 0.5 * left
-        return left / chunk * replica.table.mixed(n, context, chunk, depth)
+        return left / chunk * replica.table.mixed(n, context, chunk, prefix + 0.5 * left)
 
     def _ended(self, active: Active, replica: Replica, now: float) -> None:
         records, index = self.records, active.index
-        if replica.hands_over:
-            if active.made < active.output:
-                target = min(self._decoders, key=lambda r: (r.inside, r.number))
-                moved = Active(index, active.prompt, active.output)
-                moved.made, moved.ready, moved.user = active.made, True, active.user
-                moved.done = moved.target
-                records.replica[index] = target.number
-                target.approach(now)
-                self._push(now + active.prompt * self._transfer, (moved, target))
-                return
-            records.first[index] = records.finish[index] = now
+        if replica.hands_over and active.made < active.output:
+            target = min(self._decoders, key=lambda r: (r.inside, r.number))
+            moved = Active(index, active.prompt, active.output)
+            moved.made, moved.ready, moved.user = active.made, True, active.user
+            records.replica[index] = target.number
+            target.approach(now)
+            self._push(now + active.prompt * self._transfer, (moved, target))
+            return
         self.done += 1
         if active.user >= 0:
             asked = self._source.following(active.user, records.finish[index])

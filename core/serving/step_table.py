@@ -47,7 +47,7 @@ class StepTable:
         counts, contexts = np.meshgrid(self._counts, self._contexts, indexing="ij")
         self._width = len(self._contexts)
         zero = np.zeros(counts.size)
-        self._decode = self._seconds(counts.ravel(), contexts.ravel(), zero, zero).tolist()
+        self._decode: list[float] = self._seconds(counts.ravel(), contexts.ravel(), zero, zero).tolist()
         self._few = [0.0, *_grid(sequences, 1.4, 2)]
         self._few_at = _positions(self._few, sequences)
         self._far = [0.0, *_grid(context, 2.0, 0, 128.0)]
@@ -76,7 +76,7 @@ class StepTable:
         low = contexts[j]
         up = (context - low) / (contexts[j + 1] - low)
         table, at = self._decode, i * self._width + j
-        first = table[at]
+        first: float = table[at]
         first += up * (table[at + 1] - first)
         if right == 0.0:
             return first

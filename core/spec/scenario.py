@@ -7,6 +7,7 @@ from core.spec.base import Spec
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, Precision
 from core.spec.model import Model
+from core.spec.simulation import Simulation
 from core.spec.speculative import Speculative
 from core.spec.workload import Targets, Workload
 
@@ -23,4 +24,5 @@ class Scenario(Spec):
     workload: Workload = Workload()
     targets: Targets = Targets()
     speculative: Speculative = Speculative()
+    simulation: Simulation = Simulation()
     notes: str = Field("", max_length=100_000)
