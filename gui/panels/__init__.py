@@ -1,0 +1,1 @@
+"""What stands beside the results: advice and derivation, as a panel or behind a rail."""

@@ -1,0 +1,104 @@
+"""Advice worked out in idle moments: after the plots, in slices, dropped when the scenario moves on."""
+
+import time
+from collections.abc import Iterator
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from core.errors import InferometerError
+from core.planning.advise import Suggestion, advise_steps, ranked
+from core.planning.curves import WorkloadCurves
+from core.planning.sweep import workload_curves
+from core.results import Estimate
+from core.spec.scenario import Scenario
+from gui.estimation import Estimation
+
+REST_MS = 60  # without an edit before the work begins: a drag is never held up
+_SLICE_S = 0.006  # then the event loop has its turn
+_STALE_MS = 200
+
+
+class Advising(QObject):
+    """Suggestions for the scenario that is set.
+
+    ``ready`` carries the suggestions and the estimate that they improve; ``late`` says that the ones
+    shown belong to an older scenario for longer than a person should be left to think otherwise.
+    """
+
+    ready = Signal(object, object)  # tuple of Suggestion, Estimate
+    late = Signal()
+
+    def __init__(self, estimation: Estimation, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._estimation = estimation
+        self._steps: Iterator[Suggestion] | None = None
+        self._found: list[Suggestion] = []
+        self._point: Estimate | None = None
+        self._curves: dict[int, tuple[Suggestion, WorkloadCurves]] = {}
+        self._rest = QTimer(self, singleShot=True, interval=REST_MS)
+        self._rest.timeout.connect(self._begin)
+        self._turn = QTimer(self, singleShot=True, interval=0)
+        self._turn.timeout.connect(self._slice)
+        self._stale = QTimer(self, singleShot=True, interval=_STALE_MS)
+        self._stale.timeout.connect(self.late)
+        estimation.point_ready.connect(self._on_point)
+        estimation.failed.connect(self._on_failed)
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is still to come."""
+        return self._rest.isActive() or self._turn.isActive()
+
+    def drop(self, _scenario: Scenario | None = None, _revision: int = 0) -> None:
+        """The scenario has changed: what is under way is of no use."""
+        self._rest.stop()
+        self._turn.stop()
+        self._steps = None
+        self._found = []
+
+    def _on_point(self, point: Estimate, _revision: int) -> None:
+        self.drop()
+        self._point = point
+        self._rest.start()
+        if not self._stale.isActive():
+            self._stale.start()
+
+    def _on_failed(self, _problems: object, _revision: int) -> None:
+        self.drop()
+        self.late.emit()
+
+    def _begin(self) -> None:
+        if self._point is None:
+            return
+        self._curves.clear()
+        self._steps = advise_steps(self._point)
+        self._slice()
+
+    def _slice(self) -> None:
+        if self._steps is None or self._point is None:
+            return
+        end = time.perf_counter() + _SLICE_S
+        try:
+            while time.perf_counter() < end:
+                self._found.append(next(self._steps))
+        except (StopIteration, InferometerError):
+            self._finish(self._point)
+            return
+        self._turn.start()
+
+    def _finish(self, point: Estimate) -> None:
+        best = ranked(self._found)
+        self._steps, self._found = None, []
+        self._stale.stop()
+        self.ready.emit(best, point)
+
+    def curves_of(self, suggestion: Suggestion) -> WorkloadCurves | None:
+        """The curves of the changed scenario, worked out when first asked for."""
+        known = self._curves.get(id(suggestion))
+        if known is None:
+            try:
+                curves = workload_curves(suggestion.estimate.scenario, suggestion.estimate)
+            except InferometerError:
+                return None
+            known = self._curves[id(suggestion)] = (suggestion, curves)
+        return known[1]

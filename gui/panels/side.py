@@ -1,0 +1,242 @@
+"""Advice and derivation of one window: what they show, where they stand, what a click in them does."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, QRect, QTimer, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu, QWidget
+
+from core.explain.derivation import Derivation, derive, keys_of
+from core.explain.derivation_types import as_latex, as_markdown, as_text
+from core.explain.setting import setting_advice
+from core.memory.ledger import LINE_ORDER
+from core.planning.advise import Suggestion
+from core.results import Estimate
+from core.words import Words
+from gui.document import Document
+from gui.estimation import Estimation
+from gui.panels.advising import Advising
+from gui.panels.rail import Rail
+from gui.panels.side_panel import SidePanel
+from gui.sizes import Sizes
+from gui.theme import manager, theme
+from gui.widgets.derivation_content import CHOICES, derivation_text, title_of
+from gui.widgets.glossary_popover import GlossaryPopover
+
+if TYPE_CHECKING:
+    from gui.workspaces.estimate import EstimateWorkspace
+
+_AFTER_MS = 15  # behind the plots: the working of a number is read, not watched
+_FORMS: dict[str, Callable[[Derivation, Words], str]] = {
+    "text": as_text,
+    "markdown": as_markdown,
+    "latex": as_latex,
+}
+_INSTEAD = "memory_per_device"  # of a number that does not exist
+
+
+class Side(QObject):
+    """The panel beside the centre, or its parts over the centre behind a rail.
+
+    ``selected`` carries the key of the number that is unfolded; ``copied`` the words for what was.
+    """
+
+    selected = Signal(str)
+
+    def __init__(
+        self, workspace: "EstimateWorkspace", document: Document, estimation: Estimation, words: Words
+    ) -> None:
+        super().__init__(workspace)
+        self._workspace = workspace
+        self._document = document
+        self._estimation = estimation
+        self._words = words
+        self._key = workspace.cards.current  # what was clicked
+        self._shown: Derivation | None = None
+        self._docked = True
+        self._size_class = ""
+        self._width = 304
+        self.panel = SidePanel(words)
+        self.rail = Rail(words)
+        self.advising = Advising(estimation, self)
+        self._later = QTimer(self, singleShot=True, interval=_AFTER_MS)
+        self._later.timeout.connect(self.show_derivation)
+        workspace.beside.addWidget(self.panel)
+        workspace.beside.addWidget(self.rail)
+        self.rail.hide()
+        self._connect()
+
+    @property
+    def advice(self) -> tuple[Suggestion, ...]:
+        """The suggestions on show."""
+        return self.panel.advice.suggestions
+
+    @property
+    def key(self) -> str:
+        """The number that was clicked."""
+        return self._key
+
+    def _connect(self) -> None:
+        w, panel = self._workspace, self.panel
+        w.cards.selected.connect(self.select)
+        w.ledger.selected.connect(self.select)
+        w.tabs.selected.connect(self.select)
+        self._document.changed.connect(self.advising.drop)
+        self._estimation.point_ready.connect(self._on_point)
+        self.advising.ready.connect(self._show_advice)
+        self.advising.late.connect(self._on_late)
+        panel.advice.pointed.connect(self._point)
+        panel.advice.applied.connect(self.apply)
+        panel.derivation.chosen.connect(self.select)
+        panel.derivation.explain.connect(self._explain)
+        panel.derivation.copy.connect(self.copy)
+        panel.derivation.fill_choices = self._fill_choices
+        panel.closed.connect(self.close)
+        self.rail.asked.connect(self._open)
+        w.installEventFilter(self)
+        manager.changed.connect(self._settle)
+
+    # -- numbers ---------------------------------------------------------------------------------
+
+    def select(self, key: str) -> None:
+        """Unfold a number; behind a rail the derivation opens over the centre."""
+        self._key = key
+        self.show_derivation()
+        if not self._docked and self.sender() is not self._workspace.cards:
+            self.rail.show_current("derivation")
+            self._open("derivation")
+
+    def show_derivation(self) -> None:
+        """Work out the number that is chosen, or, where there is none, the memory it fails by."""
+        point = self._estimation.estimate
+        if point is None:
+            return
+        key = self._key
+        found = derive(point, key)
+        if found is None:
+            key = _INSTEAD
+            found = derive(point, key)
+        self._shown = found
+        content = derivation_text(found, self._words) if found is not None else None
+        self.panel.derivation.show_content(
+            content, self._words("derivation.not_there"), title_of(key, self._words)
+        )
+        self._workspace.cards.select(key)
+        self._workspace.ledger.select(key.removeprefix("ledger.") if key.startswith("ledger.") else "")
+        self.selected.emit(key)
+
+    def _on_point(self, _point: Estimate, _revision: int) -> None:
+        if not self._later.isActive():
+            self._later.start()
+
+    def _fill_choices(self, menu: QMenu) -> None:
+        point = self._estimation.estimate
+        if point is None:
+            return
+        there = set(keys_of(point))
+        lines = tuple(f"ledger.{key}" for key in LINE_ORDER)
+        for group in (*CHOICES[:2], lines, CHOICES[2]):
+            for key in group:
+                if key in there:
+                    action = menu.addAction(title_of(key, self._words))
+                    action.setCheckable(True)
+                    action.setChecked(self._shown is not None and key == self._shown.key)
+                    action.triggered.connect(lambda _=False, key=key: self.select(key))
+            menu.addSeparator()
+
+    def _explain(self, key: str, view: QWidget) -> None:
+        popover = GlossaryPopover(self._words, self.panel)
+        popover.show_entry(key, view)
+
+    def copy(self, form: str) -> None:
+        """Put the derivation on the clipboard as "text", "markdown" or "latex"."""
+        if self._shown is not None:
+            QGuiApplication.clipboard().setText(_FORMS[form](self._shown, self._words))
+
+    # -- advice ----------------------------------------------------------------------------------
+
+    def _show_advice(self, suggestions: tuple[Suggestion, ...], point: Estimate) -> None:
+        setting = self._words.phrase(setting_advice(point.scenario))
+        self.panel.advice.show_advice(suggestions, point.verdict.state, setting)
+        self.rail.set_count(len(suggestions))
+
+    def _on_late(self) -> None:
+        self.panel.advice.set_stale(True)
+
+    def _point(self, suggestion: Suggestion | None) -> None:
+        """What it would do, as a ghost in cards and plots."""
+        if suggestion is None:
+            self._workspace.cards.show_ghost(None)
+            self._workspace.tabs.set_ghosts("advice", ())
+            return
+        self._workspace.cards.show_ghost(suggestion.estimate)
+        curves = self.advising.curves_of(suggestion) if self._workspace.plots else None
+        if curves is not None:
+            from gui.plots.base import Ghost  # with the plots, which come after the first paint
+
+            ghost = Ghost(self._words.phrase(suggestion.title), curves)
+            self._workspace.tabs.set_ghosts("advice", (ghost,))
+
+    def apply(self, suggestion: Suggestion) -> None:
+        """Take it over as one undoable edit."""
+        self._point(None)
+        changes = [(change.path, change.value) for change in suggestion.changes]
+        self._document.end_merge()
+        self._document.set_values(changes, self._words.phrase(suggestion.title))
+        self._document.end_merge()
+
+    # -- place -----------------------------------------------------------------------------------
+
+    def set_sizes(self, sizes: Sizes, right: int) -> None:
+        """Beside the centre with a width of ``right``; 0: behind the rail."""
+        t = theme()
+        docked = right > 0
+        self._width = t.px(right or 304)
+        self.panel.set_small(sizes.name == "small")
+        self.panel.setFixedWidth(self._width)
+        if docked != self._docked:
+            self._docked = docked
+            self.panel.floats = not docked
+            self._workspace.beside.removeWidget(self.panel)
+            self.rail.setVisible(not docked)
+            self.rail.show_current("")
+            if docked:
+                self.panel.show_part("both")
+                self._workspace.beside.insertWidget(self._workspace.beside.indexOf(self.rail), self.panel)
+                self.panel.show()
+            else:
+                self.panel.setParent(self._workspace)
+                self.panel.hide()
+        if sizes.name != self._size_class:
+            self._size_class = sizes.name
+            self.panel.derivation.open_textbook(sizes.name == "large")
+        self._settle()
+
+    def _open(self, part: str) -> None:
+        if not part:
+            self.close()
+            return
+        self.panel.show_part("advice" if part == "advice" else "derivation")
+        self._settle()
+        self.panel.show()
+        self.panel.raise_()
+
+    def close(self) -> None:
+        """Give the centre back."""
+        if not self._docked:
+            self.rail.show_current("")
+            self.panel.hide()
+            self._point(None)
+
+    def _settle(self) -> None:
+        if self._docked:
+            return
+        rail = self.rail.geometry()
+        self.panel.setGeometry(QRect(rail.left() - self._width, rail.top(), self._width, rail.height()))
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        """What lies over the centre follows the window's size."""
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest) and not self._docked:
+            QTimer.singleShot(0, self._settle)
+        return False

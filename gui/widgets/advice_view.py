@@ -1,0 +1,207 @@
+"""Changes that help, ranked, each with its computed effect."""
+
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+
+from core.planning.suggestion import Suggestion
+from core.words import Words, counted
+from gui.theme import manager, theme
+from gui.widgets import paint
+from gui.widgets.advice_content import suggestion_text
+from gui.widgets.advice_item import AdviceItem
+from gui.widgets.scrolling import bring_into_sight
+from gui.widgets.small_print import Print
+
+_EDGE = 16
+HEAD = 36
+_LEAST_NAMES = 44
+
+
+class _List(QWidget):
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Ground."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), theme().canvas)
+        painter.end()
+
+
+class AdviceView(QWidget):
+    """Head with the count, then the suggestions; as many in sight as have room, the rest scroll.
+
+    ``pointed`` carries the suggestion under the pointer, None when there is none; ``applied`` the one
+    to take.
+    """
+
+    pointed = Signal(object)
+    applied = Signal(object)
+    changed = Signal()  # there is other content, which may need another height
+
+    def __init__(self, words: Words, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = words
+        self._suggestions: tuple[Suggestion, ...] = ()
+        self._state = ""  # of the verdict; "": nothing worked out yet
+        self._setting = ""
+        self._items: list[AdviceItem] = []
+        self._pointed: AdviceItem | None = None
+        self._in_sight = 0
+        self.setObjectName("advice")
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self._list = _List()
+        self._empty = Print(self._list, "ink2")
+        self._foot = Print(self._list)
+        self._scroll = QScrollArea(self)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setWidget(self._list)
+        manager.changed.connect(self._lay_out)
+        self.setAccessibleName(words("advice.title"))
+
+    # -- content ---------------------------------------------------------------------------------
+
+    @property
+    def suggestions(self) -> tuple[Suggestion, ...]:
+        """What is shown, best first."""
+        return self._suggestions
+
+    @property
+    def items(self) -> list[AdviceItem]:
+        """The suggestions as widgets."""
+        return self._items[: len(self._suggestions)]
+
+    def show_advice(self, suggestions: tuple[Suggestion, ...], state: str, setting: str) -> None:
+        """Show suggestions for a scenario whose verdict is ``state``; ``setting``: the usual choice."""
+        self._suggestions, self._state, self._setting = suggestions, state, setting
+        if self._pointed is not None:
+            self._leave(self._pointed)
+        self._fill()
+        self._scroll.verticalScrollBar().setValue(0)
+
+    def set_stale(self, stale: bool) -> None:
+        """The numbers are older than the scenario."""
+        for item in self.items:
+            item.set_muted(stale)
+
+    def set_words(self, words: Words) -> None:
+        """Speak another language."""
+        self._words = words
+        self.setAccessibleName(words("advice.title"))
+        self._fill()
+
+    def _fill(self) -> None:
+        w = self._words
+        texts = [suggestion_text(suggestion, w) for suggestion in self._suggestions]
+        names = [paint.width(theme().font("body"), e.name) for text in texts for e in text.effects]
+        column = max([theme().px(_LEAST_NAMES), *names])
+        while len(self._items) < len(texts):
+            item = AdviceItem(self._list)
+            item.pointed.connect(self._point)
+            item.left.connect(self._leave)
+            item.applied.connect(self.applied)
+            item.button.installEventFilter(self)
+            self._items.append(item)
+        for index, item in enumerate(self._items):
+            if index < len(texts):
+                item.names_width = column
+                spoken = w("side.apply", title=texts[index].title)
+                item.set_content(self._suggestions[index], texts[index], w("advice.apply"), spoken)
+                item.set_muted(False)
+            item.setVisible(index < len(texts))
+        nothing = ""
+        if not texts and self._state:
+            nothing = w("advice.none" if self._state == "good" else "advice.none_helps")
+        self._empty.set_text(nothing)
+        self._empty.setVisible(bool(nothing))
+        self._foot.set_text(self._setting)
+        self._foot.setVisible(bool(self._setting))
+        self._lay_out()
+        self.changed.emit()
+
+    def count_text(self) -> str:
+        """The words at the right of the head."""
+        n, w = len(self._suggestions), self._words
+        if not n:
+            return ""
+        if self._in_sight < n:
+            return w("side.some", shown=self._in_sight, count=n)
+        key = "side.fits" if self._state == "bad" else "advice.count"
+        return w.phrase(counted(key, n))
+
+    # -- pointer ---------------------------------------------------------------------------------
+
+    def _point(self, item: AdviceItem) -> None:
+        self._pointed = item
+        self.pointed.emit(item.suggestion)
+
+    def _leave(self, item: AdviceItem) -> None:
+        if item is self._pointed:
+            self._pointed = None
+            self.pointed.emit(None)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """A button that gets the focus brings its suggestion into sight."""
+        if event.type() == QEvent.Type.FocusIn:
+            for item in self.items:
+                if item.button is watched:
+                    bring_into_sight(self._scroll, item)
+        return False
+
+    # -- layout ----------------------------------------------------------------------------------
+
+    def height_within(self, width: int, room: int, most: int) -> int:
+        """The height for whole suggestions in ``room``, at least one and at most ``most`` of them."""
+        self._place(width)
+        head = theme().px(HEAD)
+        items = self.items
+        if not items:
+            return head + self._list.height()
+        end, shown = 0, 0
+        for index, item in enumerate(items):
+            bottom = item.geometry().bottom() + 1
+            if index and (index >= most or head + bottom > room):
+                break
+            end, shown = bottom, index + 1
+        if shown == len(items):
+            end = self._list.height() if head + self._list.height() <= room else end
+        self._in_sight = shown
+        return head + end
+
+    def _place(self, width: int) -> None:
+        y = 0
+        parts: list[AdviceItem | Print] = [*self.items, self._empty, self._foot]
+        for part in parts:
+            if part is self._foot and y and part.text:
+                y += theme().px(8)
+            high = part.layout_for(width) if not part.isHidden() else 0
+            if high:
+                part.setGeometry(0, y, width, high)
+            y += high
+        self._list.setFixedSize(width, max(1, y))
+
+    def _lay_out(self) -> None:
+        self._place(max(160, self.width()))
+        head = theme().px(HEAD)
+        self._scroll.setGeometry(0, head, self.width(), max(0, self.height() - head))
+        self._count()
+        self.update()
+
+    def _count(self) -> None:
+        room = self._scroll.height() + 1
+        self._in_sight = sum(item.geometry().bottom() < room for item in self.items)
+
+    def resizeEvent(self, _event: QResizeEvent) -> None:
+        """Other widths break lines elsewhere."""
+        self._lay_out()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Ground, title, count."""
+        t = theme()
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), t.canvas)
+        box = QRectF(_EDGE, t.px(14), self.width() - 2 * _EDGE, t.px(20))
+        title, count = self._words("advice.title"), self.count_text()
+        paint.text(painter, box, title, t.font("body_semibold"), t.ink)
+        paint.text(painter, box, count, t.font("caption"), t.ink3, paint.RIGHT)
+        painter.end()
