@@ -24,6 +24,13 @@ ActionId = Literal[
     "theme_dark",
     "theme_contrast",
     "toggle_theme",
+    "pin",
+    "search",
+    "commands",
+    "shortcuts",
+    "show_estimate",
+    "show_compare",
+    "show_explore",
     "quit",
 ]
 
@@ -55,6 +62,13 @@ COMMANDS: tuple[Command, ...] = (
     Command("theme_dark", checkable=True, group="theme"),
     Command("theme_contrast", checkable=True, group="theme"),
     Command("toggle_theme", icon="sun"),
+    Command("pin", ("Ctrl+P",), "pin"),
+    Command("search", ("Ctrl+K",), "search"),
+    Command("commands", ("Ctrl+Shift+P",)),
+    Command("shortcuts", ("Ctrl+/",)),
+    Command("show_estimate", ("Ctrl+1",)),
+    Command("show_compare", ("Ctrl+2",)),
+    Command("show_explore", ("Ctrl+3",)),
     Command("quit", ("Ctrl+Q",)),
 )
 

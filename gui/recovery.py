@@ -19,6 +19,7 @@ from core.files import scenario_file
 from core.spec.scenario import Scenario
 from gui.document import Document, Origin
 from gui.paths import read_small, write_atomically
+from gui.pinned import Pin, Pinned
 
 INTERVAL_MS = 1500
 _SUFFIX = ".recovery.json"
@@ -33,6 +34,8 @@ class Found:
     scenario: Scenario
     origin: Origin  # the file it was opened from
     saved_at: float  # s since the epoch
+    pins: tuple[Pin, ...] = ()
+    baseline: int = 0  # column of the one the others are compared with
 
 
 class Recovery(QObject):
@@ -50,8 +53,29 @@ class Recovery(QObject):
         self._timer.timeout.connect(self._keep_aside)
         self._writing: threading.Thread | None = None
         self._written = True
+        self._pinned: Pinned | None = None
         document.changed.connect(self._on_changed)
         document.clean_changed.connect(self._on_clean_changed)
+
+    def watch(self, pinned: Pinned) -> None:
+        """Keep the pinned scenarios too."""
+        self._pinned = pinned
+        pinned.changed.connect(self._on_pinned)
+
+    def _on_pinned(self) -> None:
+        self._kept_revision = -1
+        if self._nothing_to_lose():
+            self._forget()
+        elif not self._timer.isActive():
+            self._timer.start()
+
+    def _nothing_to_lose(self) -> bool:
+        return self._document.is_clean and not (self._pinned is not None and self._pinned.pins)
+
+    def restore_pins(self, found: Found) -> None:
+        """Put the pinned scenarios of what was left behind back, unless there are new ones."""
+        if self._pinned is not None and found.pins and not self._pinned.pins:
+            self._pinned.restore(found.pins, found.baseline)
 
     @property
     def file(self) -> Path:
@@ -62,7 +86,7 @@ class Recovery(QObject):
         """Write the state now, if there is anything that would be lost.  False: the disk refused."""
         self._timer.stop()
         self._settle()
-        if self._document.is_clean:
+        if self._nothing_to_lose():
             self._forget()
             return True
         if self._document.revision == self._kept_revision:
@@ -77,7 +101,7 @@ class Recovery(QObject):
     def _keep_aside(self) -> None:
         """The same by a thread: a disk may take long to say that it has written."""
         revision = self._document.revision
-        if self._document.is_clean or revision == self._kept_revision or not self._hold_lock():
+        if self._nothing_to_lose() or revision == self._kept_revision or not self._hold_lock():
             return
         self._settle()
         content = self._content()
@@ -108,6 +132,12 @@ class Recovery(QObject):
             "saved_at": time.time(),
             "scenario": json.loads(scenario_file.dumps(self._document.scenario)),
         }
+        if self._pinned is not None and self._pinned.pins:
+            tree["baseline"] = self._pinned.baseline_index
+            tree["pinned"] = [
+                {"name": pin.name, "scenario": json.loads(scenario_file.dumps(pin.scenario))}
+                for pin in self._pinned.pins
+            ]
         return json.dumps(tree).encode()
 
     def close(self) -> None:
@@ -148,7 +178,7 @@ class Recovery(QObject):
             self._timer.start()
 
     def _on_clean_changed(self, clean: bool) -> None:
-        if clean:
+        if clean and self._nothing_to_lose():
             self._forget()
         elif not self._timer.isActive():
             self._timer.start()
@@ -195,7 +225,11 @@ def _read(file: Path) -> Found | None:
         path = Path(tree["path"]) if isinstance(tree["path"], str) else None
         stamp = (int(tree["stamp"][0]), int(tree["stamp"][1])) if tree["stamp"] else None
         origin = Origin(path, str(tree["title"]), bool(tree["imported"]), stamp)
-        return Found(file, scenario, origin, float(tree["saved_at"]))
+        pins = tuple(
+            Pin(scenario_file.loads(json.dumps(one["scenario"])), str(one["name"]))
+            for one in tree.get("pinned", [])
+        )
+        return Found(file, scenario, origin, float(tree["saved_at"]), pins, int(tree.get("baseline", 0)))
     except (InferometerError, ValueError, LookupError, TypeError, RecursionError):
         return None
 

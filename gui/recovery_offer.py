@@ -58,6 +58,8 @@ class RecoveryOffer(QObject):
 
     def _restore(self, found: Found) -> None:
         self._document.restore(found.scenario, found.origin)
+        if self._recovery is not None:
+            self._recovery.restore_pins(found)
         if self._recovery is not None and self._recovery.keep():
             self._recovery.discard(found)
         self.offer()

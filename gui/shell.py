@@ -1,0 +1,109 @@
+"""What hangs together around the workspaces: pinning, switching, the palette, the page of shortcuts."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from core.errors import InferometerError
+from core.results import Estimate
+from gui.pinned import letter
+from gui.workspaces.registry import KEYS
+
+if TYPE_CHECKING:
+    from gui.palette import Palette
+    from gui.shortcuts import ShortcutPage
+    from gui.window import MainWindow
+
+_MOST_GHOSTS = 3
+
+
+class Shell(QObject):
+    """Wires the commands of one window that belong to no workspace."""
+
+    def __init__(self, window: "MainWindow") -> None:
+        super().__init__(window)
+        self._window = window
+        self._palette: Palette | None = None
+        self._page: ShortcutPage | None = None
+        actions, stack = window.actions_, window.stack
+        for key in KEYS:
+            action = actions[f"show_{key}"]  # type: ignore[index]
+            action.triggered.connect(lambda _=False, key=key: stack.show_key(key))
+        actions["pin"].setIconText(window.words("compare.pin_short"))
+        actions["pin"].triggered.connect(lambda _=False: self.pin())
+        actions["search"].triggered.connect(lambda _=False: self.open_palette(""))
+        actions["commands"].triggered.connect(lambda _=False: self.open_palette(">"))
+        actions["shortcuts"].triggered.connect(lambda _=False: self.show_shortcuts())
+        window.toolbar.workspace_chosen.connect(stack.show_key)
+        stack.switched.connect(window.toolbar.show_workspace)
+        window.pinned.changed.connect(self._show_ghosts)
+        window.estimation.point_ready.connect(self._on_point)
+        window.plots_shown.connect(self._show_ghosts)
+        if window.recovery is not None:
+            window.recovery.watch(window.pinned)
+
+    # -- pinning ---------------------------------------------------------------------------------
+
+    def pin(self) -> None:
+        """Put the scenario aside for comparison, and say where it went."""
+        window = self._window
+        made = window.pinned.pin(window.document.scenario)
+        if made is None or window.stack.key == "compare":
+            return
+        messages, words = window.workspace.messages, window.words
+        name = letter(len(window.pinned.pins))
+        messages.tell(
+            "pinned",
+            "info",
+            words("compare.pinned", name=name),
+            [
+                (words("compare.show"), lambda: window.stack.show_key("compare")),
+                (words("compare.take_back"), self._unpin),
+                (words("window.dismiss"), lambda: messages.drop("pinned")),
+            ],
+        )
+
+    def _unpin(self) -> None:
+        self._window.pinned.take_back()
+        self._window.workspace.messages.drop("pinned")
+
+    def _on_point(self, _estimate: Estimate, _revision: int) -> None:
+        self._window.actions_["pin"].setEnabled(True)
+
+    def _show_ghosts(self) -> None:
+        """The pinned scenarios behind the plots of Estimate, as far as there is room."""
+        window = self._window
+        if window.stack.key != "estimate":
+            self._window.workspace.messages.drop("pinned")
+        if not window.workspace.plots:
+            return
+        from gui.plots.base import Ghost
+
+        ghosts = []
+        for index, pin in enumerate(window.pinned.pins[:_MOST_GHOSTS], 1):
+            try:
+                ghosts.append(Ghost(letter(index), window.pinned.curves_of(pin), index))
+            except InferometerError:
+                continue
+        window.workspace.tabs.set_ghosts("pinned", tuple(ghosts))
+
+    # -- palette and shortcuts -------------------------------------------------------------------
+
+    def open_palette(self, prefix: str) -> "Palette":
+        """The list of everything that can be found or run; ``prefix`` ">" for commands only."""
+        from gui.palette import Palette
+        from gui.palette_sources import Sources
+
+        if self._palette is None:
+            self._palette = Palette(self._window.words, Sources(self._window), self._window)
+        self._palette.open_at(self._window.toolbar.search, prefix)
+        return self._palette
+
+    def show_shortcuts(self) -> "ShortcutPage":
+        """The page of shortcuts; a second time takes it away."""
+        from gui.shortcuts import ShortcutPage
+
+        if self._page is None:
+            self._page = ShortcutPage(self._window.words, self._window)
+        self._page.toggle()
+        return self._page

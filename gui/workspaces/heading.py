@@ -1,0 +1,74 @@
+"""The head of a workspace: one sentence, one explaining line, and what can be chosen at the right."""
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+
+from gui.sizes import GUTTER
+from gui.theme import manager, theme
+from gui.widgets import paint
+
+
+class Heading(QWidget):
+    """72 px, 60 when small.  Never wraps; what is cut is told by the tooltip."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._small = False
+        self.headline = ""
+        self.detail = ""
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(GUTTER, 0, GUTTER, 0)
+        self._row.setSpacing(12)
+        self._row.addStretch(1)
+        manager.changed.connect(self.updateGeometry)
+
+    def add(self, widget: QWidget) -> None:
+        """Put something at the right."""
+        self._row.addWidget(widget)
+
+    def say(self, headline: str, detail: str) -> None:
+        """Sentence and line."""
+        if (headline, detail) != (self.headline, self.detail):
+            self.headline, self.detail = headline, detail
+            self.setAccessibleName(headline)
+            self.setAccessibleDescription(detail)
+            self.update()
+
+    def set_small(self, small: bool) -> None:
+        """Use the small height."""
+        self._small = small
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        """Height by size class."""
+        return QSize(600, theme().px(60 if self._small else 72))
+
+    def minimumSizeHint(self) -> QSize:
+        """May be narrow, never lower."""
+        return QSize(super().minimumSizeHint().width(), self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Sentence, line, hairline."""
+        t = theme()
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), t.canvas)
+        shown = (self._row.itemAt(i) for i in range(self._row.count()))
+        widgets = [
+            w for item in shown if item is not None and (w := item.widget()) is not None and w.isVisible()
+        ]
+        right = min([w.x() for w in widgets], default=self.width() - GUTTER + 16) - 16
+        room = max(0, right - GUTTER)
+        top, gap = (t.px(4), t.px(2)) if self._small else (t.px(10), t.px(3))
+        line, second = t.px(28), t.px(20)
+        cut = paint.width(t.font("title20"), self.headline) > room
+        tip = self.headline if cut else self.detail if paint.width(t.font("body"), self.detail) > room else ""
+        if self.toolTip() != tip:
+            self.setToolTip(tip)
+        paint.text(painter, QRectF(GUTTER, top, room, line), self.headline, t.font("title20"), t.ink)
+        box = QRectF(GUTTER, top + line + gap, room, second)
+        paint.text(painter, box, self.detail, t.font("body"), t.ink2)
+        paint.hairline(painter, 0, self.height() - 1, self.width(), self.height() - 1, t.line)
+        painter.end()

@@ -1,0 +1,118 @@
+"""The workspaces of the window.  A new one is one file, one line here, one action, one word.
+
+Every workspace but the first is made when it is first shown.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QBoxLayout, QStackedWidget, QWidget
+
+from core.words import Words
+from gui.document import Document
+from gui.estimation import Estimation
+from gui.messages import MessageArea
+from gui.pinned import Pinned
+from gui.sizes import Sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a workspace works with."""
+
+    document: Document
+    estimation: Estimation
+    words: Words
+    pinned: Pinned
+    messages: MessageArea
+    go_to: Callable[[str], object]  # the field of a path, in the forms
+    show: Callable[[str], object]  # another workspace
+    drag_users: Callable[[int], object]  # the operating point was moved to so many users
+
+
+class Workspace(Protocol):
+    """What the window asks of a workspace, which is a widget besides."""
+
+    message_place: QBoxLayout  # messages come first in it while the workspace is shown
+
+    def set_sizes(self, sizes: Sizes) -> None:
+        """Lay out for a size of the window."""
+
+    def activate(self) -> None:
+        """It is shown now: ask for what it needs."""
+
+    def deactivate(self) -> None:
+        """Another is shown now: stop working."""
+
+    def settled(self) -> bool:
+        """Whether everything on it belongs to the scenario as it stands."""
+
+
+def _compare(context: Context) -> QWidget:
+    from gui.workspaces.compare import CompareWorkspace
+
+    return CompareWorkspace(context)
+
+
+def _explore(context: Context) -> QWidget:
+    from gui.workspaces.explore import ExploreWorkspace
+
+    return ExploreWorkspace(context)
+
+
+FIRST = "estimate"
+LATER: dict[str, Callable[[Context], QWidget]] = {"compare": _compare, "explore": _explore}
+KEYS: tuple[str, ...] = (FIRST, *LATER)
+
+
+class Workspaces(QStackedWidget):
+    """One of them in sight.  ``switched`` carries the key of the one that is."""
+
+    switched = Signal(str)
+
+    def __init__(self, first: QWidget, context: Context, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._sizes: Sizes | None = None
+        self._pages: dict[str, QWidget] = {FIRST: first}
+        self.addWidget(first)
+        self.key = FIRST
+
+    def page(self, key: str) -> QWidget:
+        """A workspace, made where it is not there yet."""
+        found = self._pages.get(key)
+        if found is None:
+            found = self._pages[key] = LATER[key](self._context)
+            self.addWidget(found)
+            if self._sizes is not None:
+                _as_workspace(found).set_sizes(self._sizes)
+        return found
+
+    def show_key(self, key: str) -> None:
+        """Bring a workspace into sight, and the messages with it."""
+        if key == self.key:
+            return
+        _as_workspace(self._pages[self.key]).deactivate()
+        page = self.page(key)
+        self.key = key
+        _as_workspace(page).message_place.insertWidget(0, self._context.messages)
+        self._context.messages.setVisible(bool(self._context.messages.subjects()))
+        self.setCurrentWidget(page)
+        _as_workspace(page).activate()
+        self.switched.emit(key)
+
+    def set_sizes(self, sizes: Sizes) -> None:
+        """Lay out for a size of the window."""
+        self._sizes = sizes
+        for page in self._pages.values():
+            _as_workspace(page).set_sizes(sizes)
+
+    def settled(self) -> bool:
+        """Whether the workspace in sight shows the scenario as it stands."""
+        return _as_workspace(self._pages[self.key]).settled()
+
+
+def _as_workspace(page: QObject) -> Workspace:
+    return cast(Workspace, page)
