@@ -3,16 +3,19 @@
     log t_measured = log t(profile, device factor) + error
 
 Every fraction and every launch cost of a profile is its parent's times exp(d), d ~ N(0, s): classes of
-devices differ from each other only as far as the measurements insist.  Each measured device carries a
-factor of its own, held to 1.  Soft-L1 loss; a device's rows count as about twelve, however many.
-Gauss-Newton with the exact derivative: in the logarithm of its parameters a step is a sum of exponentials.
+devices differ from each other only as far as the measurements insist.  A device that enough was measured
+of carries a factor of its own, held to 1.  Soft-L1 loss; a device's rows count as about twelve, however
+many.  The derivative is exact: in the logarithm of its parameters a step is a sum of exponentials.
 """
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+import resources
 from core.evidence.single_stream import Case
 from core.latency.local import LocalPlan
 from core.latency.offload import LEAST_COPIED_BATCH
@@ -20,187 +23,250 @@ from core.model.operators import TOKENS
 from core.quantities import FloatArray
 
 SPREAD = {"decode": 0.06, "prefill": 0.12}  # of log errors, where the loss turns from squares to distances
-DEVICE = {"decode": 0.07, "prefill": 0.10}
+DEVICE = {"decode": 0.07, "prefill": 0.10}  # deviation of a device's own factors
 ROWS_OF_A_DEVICE = 12.0
-ROUNDS = 40
-
-
-@dataclass(frozen=True)
-class Prior:
-    """How far a parameter may lie from its parent's, as a standard deviation of the logarithm."""
-
-    fraction: float = 0.15
-    microseconds: float = 0.5
-    root: float = 0.5
-    special: dict[str, float] = field(default_factory=dict)
-
-    def of(self, name: str, root: bool, launch: bool) -> float:
-        """The deviation of one parameter."""
-        own = self.special.get(name, self.microseconds if launch else self.fraction)
-        return max(own, self.root) if root else own
-
-
-@dataclass(frozen=True)
-class _Row:
-    """One step of one case."""
-
-    case: int
-    count: float
-    device: FloatArray  # by signature
-    host: FloatArray
-    copied: FloatArray
-    may_copy: bool
-    split: float  # (m + n - 1) / (m n)
-    hops: float
-
+# A value is fitted only where so many rows of at least two models feel it (a share of their time).
+LEAST_ROWS, LEAST_SHARE, LEAST_ROWS_OF_A_DEVICE = 3, 0.02, 6
+_ROUNDS, _TRIES = 100, 12
 
 Signature = tuple[tuple[str, ...], str, str]  # fractions, microseconds, "compute" or "other"
+Link = tuple[str, str]  # engine, name of a profile
+Flags = NDArray[np.bool_]
 
 
-class Problem:
-    """The measurements as arrays."""
+class Prior:
+    """Where parameters start, and how far each may lie from its parent's (deviation of the logarithm)."""
 
-    def __init__(self, cases: Sequence[Case], plans: Sequence[LocalPlan], prior: Prior) -> None:
-        self.cases, self.plans, self.prior = list(cases), list(plans), prior
-        self.measured = np.log([case.seconds for case in cases])
-        signatures: dict[Signature, int] = {}
-        rows: list[tuple[int, float, dict[str, dict[int, float]], bool, float, float]] = []
+    def __init__(self) -> None:
+        self.tree: dict[str, Any] = json.loads(resources.read_text("data/evidence/local_priors.json"))
+
+    def starts(self, engine: str, chain: Sequence[str]) -> dict[str, float]:
+        """Values by name for a profile, given its chain from itself to the generic one."""
+        found: dict[str, float] = dict(self.tree["starts"][engine])
+        for name in reversed(chain):
+            found |= self.tree["profiles"].get(f"{engine}: {name}", {})
+        return found
+
+    def deviation(self, engine: str, profile: str, name: str, launch: bool) -> float:
+        """The deviation of one parameter of one profile."""
+        tree = self.tree["deviations"]
+        own = tree["profiles"].get(f"{engine}: {profile}", {}).get(name)
+        if own is not None:
+            return float(own)
+        plain = float(tree["names"].get(name, tree["microseconds" if launch else "fraction"]))
+        if profile != "generic":
+            return plain
+        return float(tree["root_names"].get(name, max(plain, tree["root"])))
+
+
+class _Rows:
+    """All steps of all cases as matrices (rows, signatures) of seconds at full rate."""
+
+    def __init__(self, cases: Sequence[Case], plans: Sequence[LocalPlan]) -> None:
+        found: dict[Signature, int] = {}
+        sums: list[dict[str, dict[int, float]]] = []
+        case_of, count, may_copy, split, hops = [], [], [], [], []
         for index, (case, plan) in enumerate(zip(cases, plans, strict=True)):
             for step in case.steps:
                 point = [np.array([v]) for v in (step.decoding, step.context, step.prefill, step.history)]
                 work = plan.features(*point)[:, 0]
-                sums: dict[str, dict[int, float]] = {"always": {}, "host": {}, "copied": {}}
+                row: dict[str, dict[int, float]] = {"always": {}, "host": {}, "copied": {}}
                 for term in plan.terms:
                     kind = "compute" if term.bound == "compute" else "other"
-                    key = (term.fractions, term.microseconds, kind)
-                    at = signatures.setdefault(key, len(signatures))
+                    at = found.setdefault((term.fractions, term.microseconds, kind), len(found))
                     value = float(term.seconds @ work) * (1e-6 if term.microseconds else term.penalty)
-                    sums[term.place][at] = sums[term.place].get(at, 0.0) + value
-                micro, n = work[-1], plan.setting.devices
-                copy = bool(work[TOKENS] / micro >= LEAST_COPIED_BATCH)
-                split = (micro + n - 1) / (micro * n)
-                rows.append((index, step.count, sums, copy, split, n - 1.0))
-        hop = signatures.setdefault(((), "hop", "other"), len(signatures))
-        self.signatures = list(signatures)
-        width = len(self.signatures)
+                    row[term.place][at] = row[term.place].get(at, 0.0) + value
+                sums.append(row)
+                micro, n = float(work[-1]), plan.setting.devices
+                case_of.append(index)
+                count.append(step.count)
+                may_copy.append(bool(work[TOKENS] / micro >= LEAST_COPIED_BATCH))
+                split.append((micro + n - 1) / (micro * n))
+                hops.append(1e-6 * (n - 1))
+        hop = found.setdefault(((), "hop", "other"), len(found))
+        self.signatures = list(found)
+        self.case_of, self.count = np.array(case_of), np.array(count)
+        self.may_copy, self.log_split = np.array(may_copy), np.log(split)
+        self.always, self.host, self.copied = (
+            self._dense([row[place] for row in sums]) for place in ("always", "host", "copied")
+        )
+        self.hops = np.zeros_like(self.always)
+        self.hops[:, hop] = hops
 
-        def dense(sums: dict[int, float]) -> FloatArray:
-            out = np.zeros(width)
-            for at, value in sums.items():
-                out[at] = value
-            return out
+    def _dense(self, rows: list[dict[int, float]]) -> FloatArray:
+        out = np.zeros((len(rows), len(self.signatures)))
+        for index, row in enumerate(rows):
+            out[index, list(row)] = list(row.values())
+        return out
 
-        self.case_of = np.array([row[0] for row in rows])
-        self.count = np.array([row[1] for row in rows])
-        self.on_device = np.stack([dense(row[2]["always"]) for row in rows])
-        self.on_host = np.stack([dense(row[2]["host"]) for row in rows])
-        self.copied = np.stack([dense(row[2]["copied"]) for row in rows])
-        self.may_copy = np.array([row[3] for row in rows])
-        self.log_split = np.log([row[4] for row in rows])
-        self.hops = np.zeros((len(rows), width))
-        self.hops[:, hop] = [row[5] * 1e-6 for row in rows]
-        self._parameters()
 
-    def _parameters(self) -> None:
-        """Unknowns: a deviation for each parameter of each profile of each chain, then device factors."""
-        from core.latency.local_profile import load_local_profile
+class Problem:
+    """The measurements as arrays, and the unknowns.
 
-        names = sorted({n for fractions, us, _ in self.signatures for n in (*fractions, us) if n} | {"split_power"})
-        self.names = names
-        column = {name: at for at, name in enumerate(names)}
-        self.signs = np.zeros((len(self.signatures), len(names)))
-        for at, (fractions, us, _) in enumerate(self.signatures):
+    Unknowns: a deviation for each parameter of each profile of each chain, then the factors (decode,
+    prefill) of each device.  R rows, S signatures, N names of parameters, P profiles, L links.
+    """
+
+    def __init__(self, cases: Sequence[Case], plans: Sequence[LocalPlan], prior: Prior) -> None:
+        self.cases, self.plans, self.prior = list(cases), list(plans), prior
+        self.measured = np.log([case.seconds for case in cases])
+        self.rows = rows = _Rows(cases, plans)
+        used = {n for fractions, us, _ in rows.signatures for n in (*fractions, us) if n} | {"split_power"}
+        self.names = sorted(used)
+        column = {name: at for at, name in enumerate(self.names)}
+        self.signs = np.zeros((len(rows.signatures), len(self.names)))
+        for at, (fractions, us, _) in enumerate(rows.signatures):
             for name in fractions:
                 self.signs[at, column[name]] -= 1.0
             if us:
                 self.signs[at, column[us]] += 1.0
-        self.compute = np.array([kind == "compute" for _, _, kind in self.signatures])
-        profiles = {(p.profile.engine, p.profile.name): p.profile for p in self.plans}
-        chains = {key: [(key[0], link) for link in profile.chain] for key, profile in profiles.items()}
-        every = list(dict.fromkeys(link for chain in chains.values() for link in chain))
-        self.links = every
-        self.unknowns = [(link, name) for link in every for name in names]
-        at_link = {link: index for index, link in enumerate(every)}
-        self.profile_keys = list(profiles)
-        self.chains = np.zeros((len(self.profile_keys), len(every)))
-        for index, key in enumerate(self.profile_keys):
-            for link in chains[key]:
-                self.chains[index, at_link[link]] = 1.0
-        roots = [load_local_profile(engine, chains[(engine, name)][-1][1]) for engine, name in self.profile_keys]
-        self.start = np.zeros((len(self.profile_keys), len(names)))
-        for index, root in enumerate(roots):
-            known = {**root.fractions, **root.microseconds}
-            self.start[index] = [np.log(max(known.get(name, 1e-6), 1e-6)) for name in names]
-        is_root = [link[1] == "generic" for link in every]
-        launches = {us for _, us, _ in self.signatures if us}
-        self.sigma = np.array(
-            [self.prior.of(name, is_root[at_link[link]], name in launches) for link, name in self.unknowns]
-        )
-        of_case = [self.profile_keys.index((p.profile.engine, p.profile.name)) for p in self.plans]
-        self.profile_of = np.array(of_case)[self.case_of]
-        devices = [(p.profile.engine, p.profile.name, c.scenario.accelerator.name) for c, p in zip(self.cases, self.plans, strict=True)]
-        self.devices = list(dict.fromkeys(devices))
-        self.device_of = np.array([self.devices.index(d) for d in devices])[self.case_of]
-        self.kind_of = np.array([c.kind == "prefill" for c in self.cases])
-        self.spread = np.where(self.kind_of, SPREAD["prefill"], SPREAD["decode"])
-        groups = [(d, k) for d, k in zip(devices, self.kind_of, strict=True)]
-        counts = {g: groups.count(g) for g in set(groups)}
-        self.weight = np.array([min(1.0, ROWS_OF_A_DEVICE / counts[g]) for g in groups])
+        self.compute = np.array([kind == "compute" for _, _, kind in rows.signatures])
+        self.is_fraction = np.array([not us for _, us, _ in rows.signatures])
+        self._profiles()
+        self._devices()
+        self.allowed = np.concatenate([self._supported(), np.repeat(self._known_devices(), 2)])
 
-    def size(self) -> int:
-        """Number of unknowns."""
-        return len(self.unknowns) + 2 * len(self.devices)
+    def _profiles(self) -> None:
+        found = {(p.profile.engine, p.profile.name): p.profile for p in self.plans}
+        self.profiles: list[Link] = list(found)
+        chains = [[(engine, link) for link in found[engine, name].chain] for engine, name in self.profiles]
+        self.links: list[Link] = list(dict.fromkeys(link for chain in chains for link in chain))
+        self.chains = np.array([[float(link in chain) for link in self.links] for chain in chains])
+        self.start = np.zeros((len(self.profiles), len(self.names)))
+        for index, (engine, _) in enumerate(self.profiles):
+            known = self.prior.starts(engine, [name for _, name in chains[index]])
+            self.start[index] = [np.log(max(known.get(name, 1e-6), 1e-6)) for name in self.names]
+        launches = {us for _, us, _ in self.rows.signatures}
+        self.sigma = np.array(
+            [
+                self.prior.deviation(*link, name, name in launches)
+                for link in self.links
+                for name in self.names
+            ]
+        )
+        of_case = np.array([self.profiles.index((p.profile.engine, p.profile.name)) for p in self.plans])
+        self.profile_of = of_case[self.rows.case_of]
+
+    def _devices(self) -> None:
+        pairs = zip(self.cases, self.plans, strict=True)
+        of_case = [(p.profile.engine, p.profile.name, c.scenario.accelerator.name) for c, p in pairs]
+        self.devices = list(dict.fromkeys(of_case))
+        self.device_of_case = np.array([self.devices.index(device) for device in of_case])
+        self.device_of = self.device_of_case[self.rows.case_of]
+        kinds = [case.kind for case in self.cases]
+        self.spread = np.array([SPREAD[kind] for kind in kinds])
+        groups = list(zip(of_case, kinds, strict=True))
+        counts = {group: groups.count(group) for group in set(groups)}
+        self.weight = np.array([min(1.0, ROWS_OF_A_DEVICE / counts[group]) for group in groups])
+        own = np.tile([DEVICE["decode"], DEVICE["prefill"]], len(self.devices))
+        self.sigma = np.concatenate([self.sigma, own])
+
+    def _supported(self) -> Flags:
+        """Which deviations more than one model and a few rows speak for."""
+        rows = self.rows
+        value = np.exp(self.start[self.profile_of] @ self.signs.T)
+        parts = (rows.always + np.where(rows.may_copy[:, None], rows.copied, rows.host) + rows.hops) * value
+        share = (parts / parts.sum(1, keepdims=True)) @ np.abs(self.signs)
+        share[:, self.names.index("split_power")] = np.abs(rows.log_split)
+        out = np.zeros((len(self.links), len(self.names)), dtype=bool)
+        for at in range(len(self.links)):
+            below = self.chains[self.profile_of, at] > 0
+            for column in range(len(self.names)):
+                felt = np.unique(rows.case_of[below & (share[:, column] > LEAST_SHARE)])
+                out[at, column] = self._spoken_for(felt.tolist(), LEAST_ROWS)
+        return out.reshape(-1)
+
+    def _known_devices(self) -> Flags:
+        groups = [np.flatnonzero(self.device_of_case == at).tolist() for at in range(len(self.devices))]
+        return np.array([self._spoken_for(group, LEAST_ROWS_OF_A_DEVICE) for group in groups])
+
+    def _spoken_for(self, cases: list[int], least: int) -> bool:
+        return len(cases) >= least and len({self.cases[i].model for i in cases}) >= 2
+
+    def deviations(self, x: FloatArray) -> FloatArray:
+        """Deviations (L, N) of the parameters of each profile from its parent's."""
+        return x[: len(self.links) * len(self.names)].reshape(len(self.links), len(self.names))
+
+    def factors(self, x: FloatArray) -> FloatArray:
+        """Logarithms of the factors (devices, 2): decode, prefill."""
+        return x[len(self.links) * len(self.names) :].reshape(-1, 2)
 
     def values(self, x: FloatArray) -> FloatArray:
-        """Logarithms of all parameters by profile, (P, names)."""
-        deviations = x[: len(self.unknowns)].reshape(len(self.links), len(self.names))
-        return self.start + self.chains @ deviations
+        """Logarithms of all parameters by profile, (P, N)."""
+        return self.start + self.chains @ self.deviations(x)
 
     def predict(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Logarithm of each case's seconds, and its derivative by the unknowns."""
-        logs = self.values(x)[self.profile_of]  # (R, names)
-        factors = x[len(self.unknowns) :].reshape(len(self.devices), 2)[self.device_of]  # decode, prefill
-        own = np.where(self.compute[None, :], factors[:, 1:2], factors[:, 0:1])
-        exponent = logs @ self.signs.T
-        fraction = ~np.array([bool(us) for _, us, _ in self.signatures])
-        clipped = fraction[None, :] & (exponent + own < 0)
-        value = np.exp(np.where(clipped, 0.0, exponent + own))
+        rows = self.rows
+        logs = self.values(x)[self.profile_of]
+        factors = self.factors(x)[self.device_of]
+        exponent = logs @ self.signs.T + np.where(self.compute[None, :], factors[:, 1:2], factors[:, 0:1])
+        clipped = self.is_fraction[None, :] & (exponent < 0)  # nothing is faster than the data sheet
+        value = np.exp(np.where(clipped, 0.0, exponent))
+        host, copied = rows.host * value, rows.copied * value
+        on_device = rows.may_copy & (copied.sum(1) < host.sum(1))
+        body = rows.always * value + np.where(on_device[:, None], copied, host)
         power = np.exp(logs[:, self.names.index("split_power")])
-        split = np.exp(power * self.log_split)
-        host, copied = self.on_host * value, self.copied * value
-        use_copy = self.may_copy & (copied.sum(1) < host.sum(1))
-        body = self.on_device * value + np.where(use_copy[:, None], copied, host)
-        total = body.sum(1) * split + (self.hops * value).sum(1)
-        parts = body * split[:, None] + self.hops * value
-        live = np.where(clipped, 0.0, parts)
+        split = np.exp(power * rows.log_split)
+        parts = body * split[:, None] + rows.hops * value
+        total, live = parts.sum(1), np.where(clipped, 0.0, parts)
         by_name = live @ self.signs
-        by_name[:, self.names.index("split_power")] += body.sum(1) * split * power * self.log_split
-        cases = len(self.cases)
-        seconds = np.bincount(self.case_of, self.count * total, cases)
-        gradient = np.zeros((cases, self.size()))
-        by_link = self.chains[self.profile_of]  # (R, L)
+        by_name[:, self.names.index("split_power")] += body.sum(1) * split * power * rows.log_split
+        by_link = self.chains[self.profile_of]
         flat = (by_link[:, :, None] * by_name[:, None, :]).reshape(len(total), -1)
         by_device = np.zeros((len(total), 2 * len(self.devices)))
-        rows = np.arange(len(total))
-        by_device[rows, 2 * self.device_of] = live[:, ~self.compute].sum(1)
-        by_device[rows, 2 * self.device_of + 1] = live[:, self.compute].sum(1)
-        np.add.at(gradient, self.case_of, self.count[:, None] * np.hstack([flat, by_device]))
+        at = np.arange(len(total))
+        by_device[at, 2 * self.device_of] = live[:, ~self.compute].sum(1)
+        by_device[at, 2 * self.device_of + 1] = live[:, self.compute].sum(1)
+        seconds = np.bincount(rows.case_of, rows.count * total, len(self.cases))
+        gradient = np.zeros((len(self.cases), len(self.sigma)))
+        np.add.at(gradient, rows.case_of, rows.count[:, None] * np.hstack([flat, by_device]))
         return np.log(seconds), gradient / seconds[:, None]
 
-    def fit(self, use: FloatArray | None = None) -> FloatArray:
-        """The unknowns, fitted to the cases of which ``use`` is true (all of them)."""
-        x = np.zeros(self.size())
+    def fit(self, use: Flags | None = None) -> FloatArray:
+        """The unknowns, fitted to the cases of which ``use`` is true (all of them).
+
+        Levenberg-Marquardt steps on  sum w 2 (sqrt(1 + e^2) - 1) + sum (x / s)^2.
+        """
+        x = np.zeros(len(self.sigma))
         used = self.weight if use is None else self.weight * use
-        sigma = np.concatenate([self.sigma, np.tile([DEVICE["decode"], DEVICE["prefill"]], len(self.devices))])
-        for _ in range(ROUNDS):
-            logs, slope = self.predict(x)
+
+        def loss(at: FloatArray, logs: FloatArray) -> float:
+            error = (logs - self.measured) / self.spread
+            return float((used * 2 * (np.sqrt(1 + error**2) - 1)).sum() + ((at / self.sigma) ** 2).sum())
+
+        logs, slope = self.predict(x)
+        best, damping = loss(x, logs), 1e-3
+        for _ in range(_ROUNDS):
             error = (logs - self.measured) / self.spread
             weight = used / np.sqrt(1.0 + error**2)
-            left = slope / self.spread[:, None]
-            normal = (left * weight[:, None]).T @ left + np.diag(1.0 / sigma**2)
-            right = -(left.T @ (weight * error)) - x / sigma**2
-            move = np.linalg.solve(normal, right)
-            x = x + np.clip(move, -0.5, 0.5)
-            if np.abs(move).max() < 1e-4:
+            felt = np.abs(slope[used > 0]).max(axis=0) > 1e-12
+            live = np.flatnonzero(felt & self.allowed)
+            some = slope[:, live] / self.spread[:, None]
+            normal = (some * weight[:, None]).T @ some + np.diag(1.0 / self.sigma[live] ** 2)
+            right = -(some.T @ (weight * error)) - x[live] / self.sigma[live] ** 2
+            for _ in range(_TRIES):
+                move = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), right)
+                tried = x.copy()
+                tried[live] += np.clip(move, -0.4, 0.4)
+                new_logs, new_slope = self.predict(tried)
+                value = loss(tried, new_logs)
+                if value < best:
+                    break
+                damping *= 4
+            else:
+                break
+            gained = best - value
+            x, logs, slope, best, damping = tried, new_logs, new_slope, value, damping / 4
+            if gained < 1e-3:
                 break
         return x
+
+    def left_out(self, groups: Sequence[str]) -> FloatArray:
+        """Logarithm of predicted / measured where the whole group of each case was left out of the fit."""
+        out = np.zeros(len(self.cases))
+        for group in dict.fromkeys(groups):
+            held = np.array([g == group for g in groups])
+            logs, _ = self.predict(self.fit(~held))
+            out[held] = (logs - self.measured)[held]
+        return out

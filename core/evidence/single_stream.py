@@ -4,8 +4,9 @@ Each record becomes a case: a plan, the steps that the measurement ran, and the 
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -14,12 +15,18 @@ from pydantic import TypeAdapter
 import resources
 from core.catalog.search import compact
 from core.errors import NotFound
+from core.evidence.memory_predictions import Prediction
 from core.evidence.naming import device_of, model_of
+from core.latency.local import LocalPlan, local_plan_of
+from core.latency.local_work import Scale
+from core.model.formats import stored_bits
+from core.model.parameters import tensor_groups, weight_bytes
+from core.quantities import FloatArray
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import MixtureOfExperts
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, EngineName, Precision
-from core.spec.formats import WEIGHT_FORMATS, gguf_key
+from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS, gguf_key
 from core.spec.host import Host
 from core.spec.model import Model
 from core.spec.scenario import Scenario
@@ -34,21 +41,17 @@ _ENGINES: dict[str, EngineName] = {
     "exllama": "llamacpp",
     "exllamav2": "llamacpp",
     "mlc-llm": "llamacpp",
+    "ollama": "ollama",
     "mlx-lm": "mlx",
     "mlx-swift-lm": "mlx",
     "rapid-mlx": "mlx",
-    "vllm": "vllm",
-    "sglang": "sglang",
-    "tensorrt-llm": "trtllm",
-    "tensorrt-edge-llm": "trtllm",
-    "lmdeploy (turbomind)": "trtllm",
-    "ctranslate2": "trtllm",
-    "deepspeed": "vllm",
     "transformers": "transformers",
 }
-LOCAL = frozenset({"llamacpp", "ollama", "mlx", "transformers"})
 _SHORT_PROMPT = 32.0  # tokens, where a record of answers does not say
 _SHORT_ANSWER = 128.0
+_EIGHT_BITS = 8.5  # Q8_0, scales included
+_PACKED = 2048.0  # tokens, a batch of prompts in one call
+_METRICS = ("decode_tok_s", "output_tok_s", "prefill_tok_s", "ttft_ms", "latency_s")
 
 
 @dataclass(frozen=True)
@@ -71,18 +74,30 @@ class Case:
     scenario: Scenario = field(repr=False)
     steps: tuple[Step, ...]
     seconds: float
-    weight_scale: float
+    scale: Scale
     model: str
     gpu: str
-    engine: str  # as the record names it
+    source: str
+    metric: str
+    value: float  # in the unit of the metric
     first_token: bool = False  # a server's base is part of the seconds
+
+    @property
+    def group(self) -> str:
+        """In which errors are counted."""
+        if self.kind == "prefill":
+            return "one prompt"
+        return "batches" if self.steps[-1].decoding > 1 else "one stream"
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A record that is not predicted, and the key of the reason (``evidence.reasons.*``)."""
+    """A record that is not predicted, and the key of the reason (``cli.validate.reasons.*``)."""
 
     id: str
+    engine: str
+    metric: str
+    value: float
     reason: str
 
 
@@ -117,26 +132,14 @@ def _device(name: str) -> Accelerator | None:
 def _weights(name: str, engine: EngineName) -> str | None:
     """Key of the weight format of a record."""
     text = name.upper().removeprefix("UD-").replace("_XL", "_M")
-    alike = {"Q8_K_M": "Q8_0", "MXFP4": "MXFP4_MOE", "Q3_K_M": "Q3_K_M"}
-    if engine == "llamacpp":
-        text = {"INT4": "Q4_0", "INT8": "Q8_0", "FP16": "F16"}.get(text, text)
-        key = gguf_key(alike.get(text, text))
-        return key if key in WEIGHT_FORMATS else None
-    if engine == "mlx":
-        return {"4BIT": "mlx_4bit", "6BIT": "mlx_6bit", "8BIT": "mlx_8bit", "MXFP4": "mxfp4"}.get(text, "bf16")
-    plain = {
-        "FP16": "fp16",
-        "F16": "fp16",
-        "BF16": "bf16",
-        "FP8": "fp8",
-        "NVFP4": "nvfp4",
-        "MXFP4": "mxfp4_experts",
-        "AWQ-INT4": "awq_g128",
-        "GPTQ-INT4": "gptq_g128",
-        "INT4": "int4_g128",
-        "INT8": "w8a8",
-    }
-    return plain.get(text)
+    rules = _rules()["formats"]
+    key = rules[engine].get(text) or gguf_key(rules["gguf"].get(text, text))
+    return key if key in WEIGHT_FORMATS else None
+
+
+def _tree(record: dict[str, Any], key: str) -> dict[str, Any]:
+    found = record.get(key)
+    return found if isinstance(found, dict) else {}
 
 
 def _number(value: Any) -> float:
@@ -149,7 +152,11 @@ def _experts_on_host(offload: dict[str, Any], model: Model) -> int:
     if "experts" in str(offload.get("device", "")):
         return layers
     some = re.search(r"(\d+) of the experts", str(offload.get("experts", "")))
-    counts = [g.channel_mixer.experts for g in model.architecture.groups if isinstance(g.channel_mixer, MixtureOfExperts)]
+    counts = [
+        g.channel_mixer.experts
+        for g in model.architecture.groups
+        if isinstance(g.channel_mixer, MixtureOfExperts)
+    ]
     return round(layers * (1 - int(some[1]) / counts[0])) if some and counts else 0
 
 
@@ -173,59 +180,70 @@ def _host(offload: dict[str, Any]) -> Host:
     )
 
 
-def case_of(record: dict[str, Any]) -> Case | Refused:
-    """The case of one record of speeds, or why it is none."""
-    name = str(record.get("id"))
-    rules = _rules()
-    for reason, ids in rules["refused"].items():
-        if name in ids:
-            return Refused(name, reason)
-    shown = str(record.get("engine"))
-    engine = _ENGINES.get(shown.lower())
-    if engine is None:
-        return Refused(name, "unknown_engine")
-    extra, offload = record.get("extra") or {}, record.get("cpu_offload") or {}
-    if shown == "ktransformers" and record["metric"] == "prefill_tok_s":
-        return Refused(name, "own_kernels")
-    speculative = extra.get("speculative")
-    if isinstance(speculative, dict) and "num_draft_tokens" not in speculative:
-        return Refused(name, "draft_unknown")
-    gpu = str(record.get("gpu") or str(offload.get("cpu", "")).removesuffix(" (64 cores)"))
+def cases_of(records: Iterable[dict[str, Any]]) -> Iterator[Case | Refused]:
+    """A case, or why there is none, for each record of one stream of these engines."""
+    for record in records:
+        if record.get("mode") in ("llama_bench", "single_batch"):
+            engine = _ENGINES.get(str(record.get("engine")).lower())
+            if engine is not None and _number(record.get("value")) > 0:
+                yield _of_record(record, engine)
+
+
+def _of_record(record: dict[str, Any], engine: EngineName) -> Case | Refused:
+    refused = partial(Refused, str(record.get("id")), engine, str(record.get("metric")), record["value"])
+    for reason, ids in _rules()["refused"].items():
+        if record.get("id") in ids:
+            return refused(reason)
+    offload = _tree(record, "cpu_offload")
+    if record.get("metric") not in _METRICS:
+        return refused("other_metric")
+    if record.get("engine") == "ktransformers" and record["metric"] == "prefill_tok_s":
+        return refused("own_kernels")
+    speculative = _tree(record, "extra").get("speculative")
+    if isinstance(speculative, dict) and not _number(speculative.get("num_draft_tokens")):
+        return refused("speculation_of_unknown_acceptance")
+    # Runs on the processor alone name no device.
+    gpu = str(record.get("gpu") or str(offload.get("cpu", "")).partition(" (")[0])
     device, model = _device(gpu), _model(str(record.get("model")))
     weights = _weights(str(record.get("weight_format")), engine)
     if device is None or model is None or weights is None:
-        return Refused(name, "unknown_name")
-    experts = _experts_on_host(offload, model)
-    asked = offload.get("gpu_layers", offload.get("ngl"))
-    settings: dict[str, Any] = {"name": engine, "version": _version(record)}
-    if engine == "llamacpp":
-        backend = "vulkan" if "vulkan" in str(extra.get("backend", "")).lower() else "auto"
-        micro = int(_number(extra.get("ubatch")))
-        settings |= {
-            "backend": backend,
-            "n_gpu_layers": None if asked is None else int(asked),
-            "n_cpu_moe": int(_number(offload.get("n_cpu_moe")) or experts),
-            "n_ubatch": micro or None,
-            "flash_attention": False if extra.get("flash_attn") == 0 else None,
-            "kv_on_host": offload.get("kv_cache") == "host memory",
-        }
-    tensor = int(_number(record.get("tp")) or 1)
+        return refused("unknown_name")
     stages = int(_number(record.get("pp")) or 1)
-    cache = str(record.get("kv_dtype") or "").lower()
     scenario = Scenario(
         model=model,
         accelerator=device,
-        deployment=Deployment(
-            accelerators=tensor * stages, tensor_parallel=tensor, pipeline_parallel=stages
-        ),
-        precision=Precision(weights=weights, kv_cache="fp8" if cache == "fp8" else "bf16"),
-        engine=Engine(**settings),
+        deployment=Deployment(accelerators=stages, pipeline_parallel=stages),
+        precision=Precision(weights=weights, kv_cache=_cache(str(record.get("kv_dtype") or ""))),
+        engine=_engine(record, engine, model),
         host=_host(offload),
         speculative=Speculative(kind="mtp", tokens=int(speculative["num_draft_tokens"]))
         if isinstance(speculative, dict)
         else Speculative(),
     )
-    return _case(record, scenario, shown, gpu)
+    return _case(record, scenario, gpu)
+
+
+def _cache(name: str) -> str:
+    low = name.lower()
+    return low if low in CACHE_FORMATS else "fp16"
+
+
+def _engine(record: dict[str, Any], engine: EngineName, model: Model) -> Engine:
+    """The engine's settings as far as the record tells them."""
+    extra, offload = _tree(record, "extra"), _tree(record, "cpu_offload")
+    settings: dict[str, Any] = {"name": engine}
+    if engine in ("llamacpp", "ollama"):
+        asked = offload.get("gpu_layers", offload.get("ngl"))
+        moe = _number(offload.get("n_cpu_moe")) or _experts_on_host(offload, model)
+        settings |= {
+            "backend": "vulkan" if "vulkan" in str(extra.get("backend", "")).lower() else "auto",
+            "n_gpu_layers": None if asked is None else int(_number(asked)),
+            "n_cpu_moe": int(moe),
+            "n_ubatch": int(_number(extra.get("ubatch"))) or None,
+            "flash_attention": False if extra.get("flash_attn") == 0 else None,
+            "kv_on_host": offload.get("kv_cache") == "host memory",
+        }
+    return Engine(**settings)
 
 
 def _model(name: str) -> Model | None:
@@ -235,62 +253,115 @@ def _model(name: str) -> Model | None:
         return None
 
 
-def _version(record: dict[str, Any]) -> str:
-    stated = record.get("engine_version")
-    # Tables without a version are those of 2024 (source's own dates).
-    return str(stated) if stated else {"vllm": "0.4", "tensorrt-llm": "0.9"}.get(str(record["engine"]).lower(), "")
+def _scale(record: dict[str, Any], scenario: Scenario) -> Scale:
+    """From the stated size of the file.
+
+    Files of mixtures of experts named "UD-" keep all but the experts in 8 bit (the sizes of such files
+    add up so), those in 8 bit keep it wider; all other files differ from llama.cpp's mixture evenly.
+    """
+    known = _rules()["file_gib"].get(f"{record.get('model')} {record.get('weight_format')}", 0.0)
+    stated = (_number(_tree(record, "extra").get("weights_gib")) or known) * 2**30
+    if not stated:
+        return Scale()
+    arch, weights = scenario.model.architecture, WEIGHT_FORMATS[scenario.precision.weights]
+    whole = float(weight_bytes(arch, weights))
+    groups = tensor_groups(arch)
+    experts = sum(
+        g.parameters * float(stored_bits(arch, weights, "expert")) / 8
+        for g in groups
+        if g.tensor_class == "expert"
+    )
+    if not experts or not str(record.get("weight_format")).upper().startswith("UD-"):
+        return Scale(stated / whole, stated / whole)
+    others = sum(g.parameters for g in groups if g.tensor_class not in ("expert", "vision"))
+    eight = others * _EIGHT_BITS / 8
+    if weights.bits > _EIGHT_BITS - 1:
+        eight = min(max(stated - experts, eight), 2.0 * others)
+    return Scale((stated - eight) / experts, eight / (whole - experts))
 
 
-def _case(record: dict[str, Any], scenario: Scenario, shown: str, gpu: str) -> Case:
-    extra = record.get("extra") or {}
+def _case(record: dict[str, Any], scenario: Scenario, gpu: str) -> Case:
+    extra, metric = _tree(record, "extra"), str(record["metric"])
     batch = _number(record.get("batch_or_concurrency")) or 1.0
     prompt, answer = _number(record.get("input_len")), _number(record.get("output_len"))
-    value, metric = _number(record.get("value")), str(record["metric"])
-    stated = _number(extra.get("weights_gib")) * 2**30
-    scale = 1.0
-    if stated:
-        from core.model.parameters import weight_bytes
-
-        scale = stated / weight_bytes(scenario.model.architecture, WEIGHT_FORMATS[scenario.precision.weights])
-    bench = record["mode"] == "llama_bench"
-    if record.get("input_len") is None:
-        prompt = _SHORT_PROMPT
-    kind: Kind = "decode"
-    if metric == "prefill_tok_s":
-        kind = "prefill"
-        depth = _number(extra.get("depth"))
-        tokens = max(prompt, 2048.0) if batch > 1 else prompt
-        steps: tuple[Step, ...] = (Step(1.0, 0.0, 0.0, tokens, depth),)
-        seconds = tokens / value
-    elif metric == "ttft_ms":
-        kind = "prefill"
-        steps = (Step(1.0, 0.0, 0.0, prompt, 0.0),)
-        seconds = value * 1e-3
-    elif metric == "latency_s" or (metric == "output_tok_s" and answer and record.get("input_len") is not None):
+    value, stated = float(record["value"]), record.get("input_len") is not None
+    prompt = prompt if stated else _SHORT_PROMPT
+    kind: Kind = "prefill" if metric in ("prefill_tok_s", "ttft_ms") else "decode"
+    steps: tuple[Step, ...] = (Step(1.0, batch, prompt + 0.5 * (answer or _SHORT_ANSWER)),)
+    if kind == "prefill":
+        # Prompts of a batch share micro-batches.
+        tokens = max(prompt, _PACKED) if batch > 1 else prompt
+        steps = (Step(1.0, 0.0, 0.0, tokens, _number(extra.get("depth"))),)
+        seconds = value * 1e-3 if metric == "ttft_ms" else tokens / value
+    elif metric == "latency_s" or (metric == "output_tok_s" and answer and stated):
         seconds = value if metric == "latency_s" else answer / value
         steps = (Step(1.0, 0.0, 0.0, prompt), Step(answer - 1, batch, prompt + 0.5 * answer))
     else:
-        gained = _number((extra.get("speculative") or {}).get("mean_tokens_per_step")) or 1.0
-        seconds = gained * batch / value
-        steps = (Step(1.0, batch, prompt + 0.5 * (answer or _SHORT_ANSWER)),)
-    del bench
+        seconds = (_number(_tree(extra, "speculative").get("mean_tokens_per_step")) or 1.0) * batch / value
     return Case(
         id=str(record["id"]),
         kind=kind,
         scenario=scenario,
         steps=steps,
         seconds=seconds,
-        weight_scale=scale,
+        scale=_scale(record, scenario),
         model=str(record["model"]),
         gpu=gpu,
-        engine=shown,
+        source=str(record.get("source_url")).partition("?")[0],
+        metric=metric,
+        value=value,
         first_token=metric == "ttft_ms",
     )
 
 
-def seconds_of(case: Case, plan: Any) -> np.ndarray[Any, Any]:
+def unfit() -> frozenset[str]:
+    """Records that are predicted but not fitted on."""
+    return frozenset(_rules()["not_fitted"])
+
+
+def plan_for(case: Case) -> LocalPlan:
+    """The plan of a case, with the weights as large as its file."""
+    s = case.scenario
+    return local_plan_of(
+        s.model.architecture,
+        s.accelerator,
+        s.deployment,
+        s.precision,
+        s.engine,
+        s.host,
+        s.speculative,
+        case.scale,
+    )
+
+
+def seconds_of(case: Case, plan: LocalPlan) -> FloatArray:
     """Predicted seconds of a case, (4,): optimistic, expected, pessimistic, bound."""
-    columns = [np.array([getattr(step, name) for step in case.steps]) for name in
-               ("decoding", "context", "prefill", "history")]
+    columns = [
+        np.array([getattr(step, name) for step in case.steps])
+        for name in ("decoding", "context", "prefill", "history")
+    ]
     counts = np.array([step.count for step in case.steps])
-    return np.asarray((plan.seconds(slice(0, 4), *columns) * counts).sum(axis=1))
+    server = 1e-3 * plan.profile.serving.first_token_ms if case.first_token else 0.0
+    return np.asarray((plan.seconds(slice(0, 4), *columns) * counts).sum(axis=1)) + server
+
+
+def predictions_of_streams(records: Iterable[dict[str, Any]]) -> Iterator[Prediction]:
+    """A prediction in the record's own unit, or the reason why there is none, for each."""
+    for case in cases_of(records):
+        if isinstance(case, Refused):
+            yield Prediction(case.id, case.engine, case.metric, case.value, skipped=case.reason)
+            continue
+        seconds = seconds_of(case, plan_for(case))[:3]
+        rises = case.metric in ("ttft_ms", "latency_s")
+        values = case.value * (seconds / case.seconds if rises else case.seconds / seconds)
+        low, expected, high = sorted(float(v) for v in values)
+        yield Prediction(
+            case.id,
+            case.scenario.engine.name,
+            case.metric,
+            case.value,
+            expected,
+            low,
+            high,
+            group=case.group,
+        )

@@ -9,6 +9,7 @@ from pathlib import Path
 from core.evidence.measured import read_records, read_table, record_of
 from core.evidence.memory_predictions import Prediction, predict
 from core.evidence.served import Seen
+from core.evidence.single_stream import predictions_of_streams
 from core.evidence.speed_predictions import predictions_of_points, predictions_of_records
 
 # Lines whose error is an amount in their own unit; all others are compared as ratios.
@@ -46,6 +47,7 @@ def predictions_of(paths: Iterable[Path]) -> tuple[Prediction, ...]:
             continue
         records = read_records(path)
         found += predictions_of_records(records, seen)
+        found += predictions_of_streams(records)
         for number, tree in enumerate(records, 1):
             if isinstance(tree.get("observed"), dict) and "engine" in tree:
                 found += predict(record_of(tree, number))

@@ -1,0 +1,358 @@
+"""The step of engines that serve one stream first: llama.cpp, Ollama, MLX, Transformers.
+
+Terms as in ``core.latency.local_work``, over micro-batches m = tokens / micro-batch size, at least one.
+With the layers split over n devices one stream is as fast as on one, but for the hand-overs; a prompt
+in several micro-batches keeps more than one device busy:
+
+    t = t_1 ((m + n - 1) / (m n))^0.7 + (n - 1) hop
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import get_args
+
+import numpy as np
+
+from core.latency.efficiency import ModelKind, Overheads
+from core.latency.local_profile import LocalProfile, Spread, local_profile_for
+from core.latency.local_work import Scale, Term, WorkList
+from core.latency.machine import Identity, supports
+from core.latency.offload import LEAST_COPIED_BATCH, Placement, placement
+from core.latency.protocol import Part
+from core.latency.roofline import smooth_max
+from core.latency.speculative import draft_of, tokens_per_step
+from core.latency.step import model_kind
+from core.model.operator_rows import operators_of
+from core.model.operators import FIRST_WINDOW, TOKENS, Layout, Operators, features
+from core.quantities import EXPECTED, FloatArray
+from core.spec.accelerator import Accelerator
+from core.spec.architecture import Architecture
+from core.spec.deployment import Deployment
+from core.spec.engine import Engine, Precision
+from core.spec.formats import WEIGHT_FORMATS, ComputeFormat, WeightFormat
+from core.spec.host import Host
+from core.spec.scenario import Scenario
+from core.spec.speculative import Speculative
+
+ENGINES = ("llamacpp", "ollama", "mlx", "transformers")
+_MICRO_BATCH = {"llamacpp": 512.0, "ollama": 512.0, "mlx": 2048.0, "transformers": 1e9}
+_AS_STORED = Scale()
+# Tiles of small batches are not full: so many tokens more are multiplied, fewer from this batch on.
+_PADDED_TOKENS, _FULL_TILE = 12.0, 64.0
+_KINDS: tuple[ModelKind, ...] = get_args(ModelKind)
+_OF_A_PART = ("compute", "bandwidth", "link", "launch", "flops", "bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What of an engine's settings decides the step."""
+
+    engine: str
+    micro_batch: float
+    flash_attention: bool
+    backend: str
+    devices: int  # that the layers are split over
+
+
+class Costs:
+    """Seconds per unit of a feature under a profile: expected, and at the bound."""
+
+    def __init__(self, profile: LocalProfile, device: Accelerator) -> None:
+        self.profile, self.factor = profile, profile.factor(device)
+
+    def of(self, terms: tuple[Term, ...], place: str) -> FloatArray:
+        """The sum (2, K) of all terms done in one place."""
+        here = [self.term(term) for term in terms if term.place == place]
+        return np.sum(here, axis=0) if here else np.zeros((2, len(terms[0].seconds)))
+
+    def term(self, term: Term) -> FloatArray:
+        """One term, (2, K)."""
+        if term.microseconds:
+            return self.microseconds(term.microseconds) * term.seconds
+        slower = term.penalty * (self.factor.prefill if term.bound == "compute" else self.factor.decode)
+        for name in term.fractions:
+            slower /= self.profile.fractions[name]
+        return np.array([[max(1.0, slower)], [1.0]]) * term.seconds
+
+    def microseconds(self, name: str) -> FloatArray:
+        """A launch cost in seconds, (2, 1); nothing at the bound."""
+        return np.array([[1e-6 * self.factor.decode * self.profile.microseconds.get(name, 0.0)], [0.0]])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalPlan:
+    """A model on a device and its host: everything that does not depend on the load.
+
+    K features of a step; the last two are the padding of tiles and the number of micro-batches.
+    First axis of the arrays: expected, and the least the device could take.
+    """
+
+    operators: Operators
+    terms: tuple[Term, ...]
+    profile: LocalProfile
+    each: FloatArray  # (terms, K) expected seconds per unit of a feature
+    band: Spread
+    setting: Setting
+    always: FloatArray  # (2, K) seconds per unit of a feature
+    host: FloatArray | None  # (2, K) of weights in host memory, done by the processor
+    copied: FloatArray | None  # (2, K) of the same work, done on the device after a copy
+    hop: FloatArray  # (2, 1) s a hand-over from device to device
+    launch: FloatArray  # (2, 1) s: launches of the processor beside which the kernels run
+    split_power: float
+    overheads: Overheads
+    kind: ModelKind
+    compute_format: ComputeFormat
+    is_native: bool
+    tokens_per_step: float
+    stages: int = 1  # the layers' split is inside: a step holds all running requests
+
+    @property
+    def profile_name(self) -> str:
+        """Which efficiency profile the times rest on."""
+        return self.profile.name
+
+    @property
+    def first_token_band(self) -> tuple[float, float]:
+        """p10 and p90 of measured / predicted time to the first token."""
+        return self.band.prefill
+
+    def features(
+        self, decoding: FloatArray, context: FloatArray, prefill: FloatArray, history: FloatArray
+    ) -> FloatArray:
+        """The feature matrix (K, N); the experts are those of one micro-batch times their number."""
+        operators = self.operators
+        work = features(operators, decoding, context, prefill, history)
+        micro = np.maximum(work[TOKENS] / self.setting.micro_batch, 1.0)
+        if len(operators.windows) > 1:
+            # A micro-batch is multiplied with all it may see, its own tokens and the window before them.
+            first = FIRST_WINDOW + len(operators.windows)
+            wide = operators.windows + self.setting.micro_batch
+            growing = np.minimum(np.maximum(wide - history, 0.0), prefill)
+            work[first : first + len(wide)] = growing * (history + 0.5 * growing) + (prefill - growing) * wide
+        if operators.expert_tables and (micro > 1).any():
+            one = np.zeros_like(micro)
+            small = features(operators, one, one, work[TOKENS] / micro, one)
+            first = FIRST_WINDOW + 2 * len(operators.windows)
+            work[first:] = small[first:] * micro
+        tokens = work[TOKENS] / micro
+        padding = (
+            _PADDED_TOKENS
+            * np.maximum(1.0 - 1.0 / np.maximum(tokens, 1.0), 0.0)
+            / (1.0 + tokens / _FULL_TILE)
+        )
+        return np.vstack([work, padding * micro, micro])
+
+    def seconds(
+        self,
+        rows: slice | int,
+        decoding: FloatArray,
+        context: FloatArray,
+        prefill: FloatArray,
+        history: FloatArray,
+    ) -> FloatArray:
+        """Seconds of N steps, float arrays of shape (N,) in, ([Q,] N) out; see ``StepPlan``."""
+        work = self.features(decoding, context, prefill, history)
+        if rows == EXPECTED:
+            return np.asarray(self._times(work, slice(0, 1))[0])
+        expected, bound = self._times(work, slice(0, 2))
+        # The spread of a mixed step lies between those of its parts.
+        share = prefill / np.maximum(prefill + decoding, 1e-9)
+        low, high = (share * self.band.prefill[i] + (1.0 - share) * self.band.decode[i] for i in range(2))
+        every = np.stack([np.maximum(low * expected, bound), expected, high * expected, bound])
+        return np.asarray(every[rows])
+
+    def _times(self, work: FloatArray, rows: slice) -> FloatArray:
+        """Expected seconds and bound of steps with the features ``work`` (K, N)."""
+        micro = work[-1]
+        total = self.always[rows] @ work
+        if self.host is not None and self.copied is not None:
+            left, copied = self.host[rows] @ work, self.copied[rows] @ work
+            batched = work[TOKENS] / micro >= LEAST_COPIED_BATCH
+            total += np.where(batched, np.minimum(left, copied), left)
+        n = self.setting.devices
+        if n > 1:
+            total *= ((micro + n - 1) / (micro * n)) ** self.split_power
+            total += (n - 1) * self.hop[rows]
+        if self.launch.any():
+            total = smooth_max(total, self.launch[rows] * micro, 4)
+        return np.asarray(total)
+
+    def parts(self, decoding: float, context: float, prefill: float, history: float) -> tuple[Part, ...]:
+        """The expected step taken apart; the seconds add to the whole."""
+        point = [np.array([value]) for value in (decoding, context, prefill, history)]
+        total = float(self.seconds(EXPECTED, *point)[0])
+        work = self.features(*point)[:, 0]
+        left = "host" if self._copies(work) else "copied"  # the way not taken
+        spent_each = (self.each @ work).tolist()
+        sums: dict[str, dict[str, float]] = {}
+        for term, spent in zip(self.terms, spent_each, strict=True):
+            if term.place != left:
+                part = sums.setdefault(term.key, dict.fromkeys(_OF_A_PART, 0.0))
+                part[term.bound] += spent
+                if term.flops is not None:
+                    part["flops"] += float(term.flops @ work)
+                if term.bytes is not None:
+                    part["bytes"] += float(term.bytes @ work)
+        # Several devices at once shorten all of it alike; hand-overs and launches come on top.
+        n, micro = self.setting.devices, float(work[-1])
+        shorter = ((micro + n - 1) / (micro * n)) ** self.split_power
+        for part in sums.values():
+            for bound in ("compute", "bandwidth", "link", "launch"):
+                part[bound] *= shorter
+        if n > 1:
+            part = sums.setdefault("send", dict.fromkeys(_OF_A_PART, 0.0))
+            part["link"] += (n - 1) * float(self.hop[0, 0])
+        spent = sum(part[bound] for part in sums.values() for bound in _OF_A_PART[:4])
+        part = sums.setdefault("overhead", dict.fromkeys(_OF_A_PART, 0.0))
+        part["launch"] += max(0.0, total - spent)
+        return tuple(
+            Part(key, **part) for key, part in sums.items() if sum(part[b] for b in _OF_A_PART[:4]) > 0
+        )
+
+    def _copies(self, work: FloatArray) -> bool:
+        """Whether weights in host memory cross the link in this step."""
+        if self.host is None or self.copied is None:
+            return False
+        batched = work[TOKENS] / work[-1] >= LEAST_COPIED_BATCH
+        return bool(batched and self.copied[0] @ work < self.host[0] @ work)
+
+
+def setting_of(engine: Engine, deployment: Deployment) -> Setting:
+    """The engine's settings with its own defaults filled in."""
+    micro = engine.n_ubatch if engine.name in ("llamacpp", "ollama") else None
+    return Setting(
+        engine=engine.name,
+        micro_batch=min(_MICRO_BATCH[engine.name] if micro is None else float(micro), engine.n_batch or 1e9),
+        flash_attention=engine.flash_attention is not False,
+        backend=engine.backend,
+        devices=deployment.pipeline_parallel,
+    )
+
+
+def local_plan_of(
+    architecture: Architecture,
+    device: Accelerator,
+    deployment: Deployment,
+    precision: Precision,
+    engine: Engine,
+    host: Host,
+    speculative: Speculative | None = None,
+    scale: Scale = _AS_STORED,
+) -> LocalPlan:
+    """The plan of a model on one device, or with its layers split over several alike.
+
+    ``scale`` multiplies the stored bytes, for a file whose size is known better than its mixture.
+    """
+    return _plan(
+        Identity(architecture),
+        Identity(device),
+        precision,
+        setting_of(engine, deployment),
+        placement(architecture, engine, device),
+        host,
+        deployment.tensor_parallel,
+        speculative,
+        scale,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _plan(
+    architecture: Identity[Architecture],
+    accelerator: Identity[Accelerator],
+    precision: Precision,
+    setting: Setting,
+    place: Placement,
+    host: Host,
+    tensor_parallel: int,
+    speculative: Speculative | None,
+    scale: Scale,
+) -> LocalPlan:
+    arch, device = architecture.it, accelerator.it
+    weights = WEIGHT_FORMATS[precision.weights]
+    profile = local_profile_for(setting.engine, device, setting.backend)
+    drafted = 0 if speculative is None or speculative.kind == "none" else speculative.tokens
+    layout = Layout(devices=tensor_parallel, verified=1 + drafted)
+    draft = draft_of(arch, speculative)
+    operators = operators_of(arch, precision.weights, precision.kv_cache, layout, draft)
+    terms = WorkList(
+        arch,
+        operators,
+        device,
+        weights,
+        profile.accumulate,
+        host,
+        place,
+        setting.flash_attention,
+        scale,
+    ).terms()
+    costs = Costs(profile, device)
+    return LocalPlan(
+        operators=operators,
+        terms=terms,
+        profile=profile,
+        each=np.stack([costs.term(term)[0] for term in terms]),
+        band=profile.band(device),
+        setting=setting,
+        always=costs.of(terms, "always"),
+        host=costs.of(terms, "host") if place.anything else None,
+        copied=costs.of(terms, "copied") if place.anything else None,
+        hop=costs.microseconds("hop"),
+        launch=costs.microseconds(f"launch_{'q' if weights.bits < 16 else '16'}") * operators.layers,
+        split_power=profile.fractions["split_power"],
+        overheads=_overheads(profile),
+        kind=model_kind(operators),
+        compute_format=_compute_format(weights, device),
+        is_native=weights.bits >= 16 or _compute_format(weights, device) == "int8",
+        tokens_per_step=tokens_per_step(speculative),
+    )
+
+
+def _compute_format(weights: WeightFormat, device: Accelerator) -> ComputeFormat:
+    """Quantised weights are multiplied on the INT8 units where a card has them, else in 16 or 32 bit."""
+    if weights.gguf and weights.bits < 16 and device.vendor == "NVIDIA" and supports(device, "int8"):
+        return "int8"
+    if device.kind == "cpu" or not supports(device, "fp16"):
+        return "fp32"
+    return "fp16"
+
+
+@lru_cache(maxsize=64)
+def _overheads(profile: LocalProfile) -> Overheads:
+    """The terms of the first token; what belongs to the steps is in the profile's own terms."""
+    first = dict.fromkeys(_KINDS, profile.serving.first_token_ms)
+    return Overheads(
+        p=1,
+        latent_layer_us=0,
+        recurrent_layer_us=0,
+        expert_layer_us=0,
+        thin_expert=0,
+        mixed_attention=0,
+        step_us=0,
+        sequence_us=0,
+        stream_us=0,
+        ungraphed_layer_us=0,
+        ungraphed_moe_factor=1,
+        ungraphed_step_us=0,
+        eager_start=1,
+        alone_ms=first,
+        together_ms=first,
+        waiting_request_ms=dict.fromkeys(_KINDS, profile.serving.waiting_request_ms),
+        own_prefill=1,
+        burst=profile.serving.burst,
+        arrival=profile.serving.arrival,
+        eras=(),
+    )
+
+
+def plan_of_scenario(scenario: Scenario, _factors: object = None) -> LocalPlan:
+    """The plan of a scenario whose engine is one of ``ENGINES``."""
+    return local_plan_of(
+        scenario.model.architecture,
+        scenario.accelerator,
+        scenario.deployment,
+        scenario.precision,
+        scenario.engine,
+        scenario.host,
+        scenario.speculative,
+    )

@@ -1,0 +1,286 @@
+"""What a step of a local engine is made of: seconds at full rate, and which fraction divides them.
+
+    t = sum of bytes / (em bandwidth) + sum of FLOPs / (ec peak) + sum of counts x microseconds
+
+The parts of a step simply follow each other in these engines: one stream of kernels, no overlap.
+A prompt is read in micro-batches, and each of them reads the weights once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from core.latency.machine import peak_flops, supports
+from core.latency.offload import Placement, link_bytes_per_second
+from core.model.operators import (
+    HISTORY,
+    ONE,
+    SEQUENCES,
+    TOKENS,
+    Operator,
+    Operators,
+)
+from core.quantities import FloatArray
+from core.spec.accelerator import Accelerator
+from core.spec.architecture import Architecture, Attention, LatentAttention
+from core.spec.formats import ComputeFormat, TensorClass, WeightFormat
+from core.spec.host import Host
+
+# always: on the device, or on the processor whatever the batch; the same work of weights that stay in
+# host memory is done by the processor ("host") or on the device after a copy ("copied").
+Place = Literal["always", "host", "copied"]
+Bound = Literal["compute", "bandwidth", "link", "launch"]
+
+# Features beside those of ``core.model.operators``, counted from the end.
+PADDING, MICRO_BATCHES = -2, -1
+# Narrow matrices lose rate: hidden / (hidden + this).  From models of 1 to 70 billion parameters.
+NARROW_HIDDEN = 650.0
+# Operations of the softmax of one pair of query and key in one head, in FP32.
+_SOFTMAX_OPERATIONS = 100.0
+# What the older matrix instructions reach of the peak that newer ones are counted in (microbenchmarks of
+# mma against wgmma, arXiv 2402.13499; llama.cpp uses the former).
+_OLD_INSTRUCTIONS = {"Hopper": 0.62}
+# Cards with many TFLOP/s for their power run below their boost clock: rate x (W per TFLOP/s / 1.5)^0.2.
+# From ten NVIDIA cards of 81 to 756 TFLOP/s.
+_POWER_EXPONENT, _FULL_POWER = 0.2, 1.5
+# Attention without the fused kernel writes its scores in 32 bit, reads them for the softmax, writes
+# and reads them again: bytes of one pair of query and key in one head.
+_SCORE_BYTES = 16.0
+_EIGHT_BIT = 7.5  # bits of a weight from which a format counts as 8 bit
+_WIDE = 15.0
+_SIMPLE = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL")
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Factors of the stored bytes, for a file whose size is known better than its mixture."""
+
+    experts: float = 1.0
+    others: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """One summand: ``seconds`` per unit of each feature at full rate, divided by the ``fractions``.
+
+    ``microseconds`` names a launch cost instead; its ``seconds`` then count launches, and its
+    place in the bound is zero.  ``penalty`` is left out of the bound.
+    """
+
+    key: str  # text key below "operators."
+    bound: Bound
+    place: Place
+    seconds: FloatArray  # (K,)
+    fractions: tuple[str, ...] = ()
+    microseconds: str = ""
+    penalty: float = 1.0
+    flops: FloatArray | None = None  # (K,)
+    bytes: FloatArray | None = None  # (K,)
+
+
+def multiply_peak(device: Accelerator, accumulate: str) -> float:
+    """FLOP/s that a fraction of one stands for.
+
+    llama.cpp multiplies quantised weights on the INT8 units, at half their rate, which is the rate
+    of 16-bit products summed in 16 bit wherever both are known; F16 weights take the latter.
+    """
+    if device.compute_capability == "6.1":
+        # Pascal has no fast 16-bit products, but four INT8 products in the time of one in FP32.
+        return 2 * peak_flops(device, "fp32")
+    reached = _OLD_INSTRUCTIONS.get(device.architecture, 1.0) if accumulate == "fp16" else 1.0
+    if accumulate == "fp16" and device.peak_tflops.fp16_fp16acc is not None:
+        return reached * max(device.peak_tflops.fp16_fp16acc * 1e12, peak_flops(device, "fp32"))
+    best: ComputeFormat = "fp16" if supports(device, "fp16") else "fp32"
+    if device.kind == "cpu":
+        best = "fp32"
+    return reached * peak_flops(device, best)
+
+
+def read_key(weights: WeightFormat, bits: float) -> str:
+    """Which fraction of the bandwidth matrices of so many bits a weight are read at."""
+    if bits >= _WIDE:
+        return "read_16"
+    if bits >= _EIGHT_BIT:
+        return "read_8"
+    name = weights.gguf.upper() if weights.gguf else weights.key
+    if name.startswith(("MXFP4", "mxfp4", "NVFP4", "nvfp4")):
+        return "read_mxfp4"
+    if weights.gguf and name not in _SIMPLE:
+        return "read_k"
+    return "read_4"
+
+
+def multiply_key(weights: WeightFormat, bits: float) -> str:
+    """Which fraction of the peak they are multiplied at."""
+    if bits < _WIDE:
+        return "multiply_q"
+    return "multiply_bf16" if weights.key in ("bf16", "gguf_bf16") else "multiply_16"
+
+
+class WorkList:
+    """Collects the terms of one model on one device and its host."""
+
+    def __init__(
+        self,
+        arch: Architecture,
+        operators: Operators,
+        device: Accelerator,
+        weights: WeightFormat,
+        accumulate: str,
+        host: Host,
+        place: Placement,
+        flash_attention: bool,
+        scale: Scale,
+    ) -> None:
+        self.arch, self.operators, self.device, self.weights = arch, operators, device, weights
+        self.host, self.place, self.fused = host, place, flash_attention
+        self.scale = scale
+        self.peak = multiply_peak(device, accumulate)
+        self.scalar = peak_flops(device, "fp32")
+        self.bandwidth = device.memory_bandwidth_gbps * 1e9
+        self.width = operators.flops.shape[1] + 2
+        power = device.tdp_w or 0.0
+        tight = _FULL_POWER * self.peak / 1e12 / power if power and device.kind == "gpu" else 1.0
+        self.narrow = (arch.hidden + NARROW_HIDDEN) / arch.hidden * tight**_POWER_EXPONENT
+
+    def terms(self) -> tuple[Term, ...]:
+        """All summands of a step."""
+        found: list[Term] = []
+        for index, row in enumerate(self.operators.rows):
+            flops = np.append(self.operators.flops[index], [0.0, 0.0])
+            moved = np.append(self.operators.bytes[index], [0.0, 0.0])
+            if row.tensor_class is not None:
+                found += self._matrix(row, row.tensor_class, flops, moved)
+            elif row.kind == "attention_prefill":
+                found += self._prefill_attention(row, flops, moved)
+            elif row.kind in ("attention_decode", "latent_decode"):
+                found += self._decode_attention(row, flops, moved)
+            elif row.key == "recurrent":
+                found.append(self._compute(row.key, flops, ("scan",)))
+                found.append(self._memory(row.key, moved, ("state",)))
+            elif row.key == "elementwise":
+                found.append(self._memory(row.key, moved, ("activations",)))
+        found += self._launches()
+        return tuple(term for term in found if term.seconds.any())
+
+    def _matrix(
+        self, row: Operator, tensor_class: TensorClass, flops: FloatArray, moved: FloatArray
+    ) -> Iterator[Term]:
+        expert = tensor_class == "expert"
+        moved = moved * self._scale(expert)
+        if row.key != "head":
+            moved[MICRO_BATCHES], moved[ONE] = moved[ONE], 0.0  # once a micro-batch
+            flops[PADDING] = flops[TOKENS]
+        bits = self.operators.stored_bits[tensor_class] * self._scale(expert)
+        reads = (read_key(self.weights, bits), *(("read_experts",) if expert else ()))
+        beside = "multiply_experts" if bits < _WIDE else "multiply_experts_16"
+        multiplies = (multiply_key(self.weights, bits), *((beside,) if expert else ()))
+        share = self.place.head if row.key == "head" else self.place.experts if expert else self.place.layers
+        if share < 1:
+            yield self._compute(row.key, flops * (1 - share), multiplies, self.narrow)
+            yield self._memory(row.key, moved * (1 - share), reads)
+        if share > 0:
+            yield from self._on_host(row.key, flops * share, moved * share, reads, multiplies)
+
+    def _scale(self, expert: bool) -> float:
+        return self.scale.experts if expert else self.scale.others
+
+    def _on_host(
+        self,
+        key: str,
+        flops: FloatArray,
+        moved: FloatArray,
+        reads: tuple[str, ...],
+        multiplies: tuple[str, ...],
+    ) -> Iterator[Term]:
+        host = self.host
+        yield Term(key, "compute", "host", flops / host.peak_flops, ("host_multiply",), flops=flops)
+        read = moved / (host.memory_bandwidth_gbps * 1e9)
+        yield Term(key, "bandwidth", "host", read, ("host_read",), bytes=moved)
+        # The other way: over the link, then as everything else.
+        link = moved / min(link_bytes_per_second(self.device), host.memory_bandwidth_gbps * 1e9)
+        yield Term(key, "link", "copied", link, ("link",), bytes=moved)
+        yield Term(key, "compute", "copied", flops / self.peak, multiplies, "", self.narrow, flops)
+        yield Term(key, "bandwidth", "copied", moved / self.bandwidth, reads, bytes=moved)
+
+    def _decode_attention(self, row: Operator, flops: FloatArray, moved: FloatArray) -> Iterator[Term]:
+        share = self.place.cache
+        fraction = "cache" if self.fused else "cache_plain"
+        if share < 1:
+            yield self._compute(row.key, flops * (1 - share), ("attention",))
+            yield self._memory(row.key, moved * (1 - share), (fraction,))
+        if share > 0:
+            read = moved * share / (self.host.memory_bandwidth_gbps * 1e9)
+            yield Term(row.key, "bandwidth", "always", read, ("host_read",), bytes=moved * share)
+            work = flops * share
+            yield Term(
+                row.key, "compute", "always", work / self.host.peak_flops, ("host_attention",), flops=work
+            )
+
+    def _prefill_attention(self, row: Operator, flops: FloatArray, moved: FloatArray) -> Iterator[Term]:
+        latent = self._latent()
+        if latent is not None:
+            # Prompts stay in the latent space here, as decoding does; nothing is expanded again.
+            stored = latent.kv_rank + latent.rope_head_dim
+            wide = latent.nope_head_dim + latent.rope_head_dim + latent.value_head_dim
+            flops = flops * ((stored + latent.kv_rank) / wide)
+            flops[HISTORY] = moved[HISTORY] = 0.0
+        share = self.place.cache
+        if share > 0:
+            work = flops * share
+            yield Term(
+                row.key, "compute", "always", work / self.host.peak_flops, ("host_attention",), flops=work
+            )
+        done = flops * (1 - share)
+        yield self._compute(row.key, done, ("attention" if latent is None else "attention_latent",))
+        pairs = done / self._flops_of_a_pair()  # of query and key, in all heads
+        softmax = pairs * _SOFTMAX_OPERATIONS
+        yield Term(row.key, "compute", "always", softmax / self.scalar, ("softmax",), flops=softmax)
+        if not self.fused:
+            yield self._memory(row.key, pairs * _SCORE_BYTES, ("scores",))
+
+    def _latent(self) -> LatentAttention | None:
+        mixers = [mixer for kind in self.arch.kinds for mixer in kind.token_mixers]
+        return next((m for m in mixers if isinstance(m, LatentAttention)), None)
+
+    def _flops_of_a_pair(self) -> float:
+        """Of one head; the mean over the layers where heads differ."""
+        total = layers = 0.0
+        for kind in self.arch.kinds:
+            for mixer in kind.token_mixers:
+                if isinstance(mixer, Attention):
+                    value = mixer.head_dim if mixer.value_head_dim is None else mixer.value_head_dim
+                    total += kind.count * 2.0 * (mixer.head_dim + value)
+                    layers += kind.count
+                elif isinstance(mixer, LatentAttention):
+                    total += kind.count * 2.0 * (2 * mixer.kv_rank + mixer.rope_head_dim)
+                    layers += kind.count
+        return total / layers if layers else 512.0
+
+    def _launches(self) -> Iterator[Term]:
+        operators = self.operators
+        counts = {
+            "layer": float(operators.layers),
+            "experts_layer": float(operators.moe_layers),
+            "latent_layer": float(operators.latent_layers),
+            "recurrent_layer": float(operators.recurrent_layers),
+            "crossing": self.place.crossings,
+        }
+        for name, count in counts.items():
+            each = np.zeros(self.width)
+            each[MICRO_BATCHES] = count
+            yield Term("overhead", "launch", "always", each, (), name)
+        step = np.zeros(self.width)
+        step[ONE] = 1.0
+        yield Term("overhead", "launch", "always", step, (), "step")
+        sequences = np.zeros(self.width)
+        sequences[SEQUENCES] = 1.0
+        yield Term("overhead", "launch", "always", sequences, (), "sequence")
+
+    def _compute(self, key: str, flops: FloatArray, fractions: tuple[str, ...], penalty: float = 1.0) -> Term:
+        return Term(key, "compute", "always", flops / self.peak, fractions, "", penalty, flops)
+
+    def _memory(self, key: str, moved: FloatArray, fractions: tuple[str, ...]) -> Term:
+        return Term(key, "bandwidth", "always", moved / self.bandwidth, fractions, bytes=moved)
