@@ -21,6 +21,7 @@ from core.files.atomic import write_atomic
 from core.files.opening import open_document
 from core.reports.as_json import estimate_json, to_json
 from core.reports.as_text import estimate_text, table
+from core.spec.formats import WEIGHT_FORMATS
 from core.strict_json import shortened
 from core.units import show_count, show_tokens, three_digits
 from core.version import VERSION
@@ -66,7 +67,7 @@ def parser(words: Words) -> argparse.ArgumentParser:
     one.set_defaults(run=_estimate)
     for name, run in (("models", _models), ("accelerators", _accelerators)):
         one = commands.add_parser(name, help=words(f"cli.{name}"), description=words(f"cli.{name}"))
-        one.add_argument("query", nargs="*", metavar="QUERY", help=words("cli.query"))
+        one.add_argument("query", nargs="*", metavar="QUERY", help=words(f"cli.query_{name}"))
         one.set_defaults(run=run)
     about = words("cli.validate.about")
     one = commands.add_parser("validate", help=about, description=about)
@@ -147,7 +148,7 @@ def _models(options: argparse.Namespace, words: Words) -> str:
             m.name,
             _billions(m.parameters, m.active_parameters),
             show_tokens(m.max_context),
-            m.published_weight_format,
+            _format(m.published_weight_format),
             m.id,
         ]
         for m in found
@@ -184,6 +185,11 @@ def _billions(stored: int, active: int) -> str:
     """Parameters in 10⁹: "8.03B", and for a mixture of experts "671B (37.6B)"."""
     whole = f"{three_digits(stored / 1e9)}B"
     return f"{whole} ({three_digits(active / 1e9)}B)" if 0 < active < 0.8 * stored else whole
+
+
+def _format(key: str) -> str:
+    """The name of a weight format; a format that no engine here loads keeps the publisher's name."""
+    return WEIGHT_FORMATS[key].label if key in WEIGHT_FORMATS else key
 
 
 def _tflops(rate: float | None) -> str:

@@ -6,6 +6,7 @@ number and a number becomes text.  K of tokens is 1,024 everywhere; GB is 10⁹ 
 
 import math
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from core.errors import InvalidScenario, Problem
@@ -132,6 +133,26 @@ def show_time(seconds: float) -> Shown:
 def show_bytes(count: float, unit: str = "GiB") -> Shown:
     """Bytes in GiB (or GB), three significant digits."""
     return Shown(three_digits(count / (GIB if unit == "GiB" else GB)), unit)
+
+
+def hundredths(parts: Sequence[int], total: int) -> list[int]:
+    """Bytes in hundredths of a GiB that add up to the rounded total (largest remainder).
+
+    The total is that of the parts; each part is off by less than one hundredth.
+    """
+    exact = [part * 100 / GIB for part in parts]
+    floors = [int(value) for value in exact]
+    missing = round(total * 100 / GIB) - sum(floors)
+    order = sorted(range(len(parts)), key=lambda i: floors[i] - exact[i])
+    for i in order[: max(0, missing)]:
+        floors[i] += 1
+    for i in reversed(order):
+        if missing >= 0:
+            break
+        if floors[i] > 0:
+            floors[i] -= 1
+            missing += 1
+    return floors
 
 
 def show_tokens(count: float) -> str:

@@ -84,7 +84,7 @@ def start(
     window = MainWindow(document, words, preferences, recent, QtDialogs(words), recovery, settings, own)
     window.restore_geometry()
     if isinstance(told, Problem):
-        window.files.tell(told, file)
+        window.files.tell(told, file, document.title)
     elif file is not None:
         recent.add(file)
         preferences.change(last_document=str(file.absolute()))

@@ -176,11 +176,14 @@ class FileCommands(QObject):
 
         self._dialogs.ask(self._window, question, answered)
 
-    def tell(self, problem: Problem, path: Path | None = None) -> None:
-        """Say what is wrong with a file."""
+    def tell(self, problem: Problem, path: Path | None = None, shown: str = "") -> None:
+        """Say what is wrong with a file, and what is ``shown`` instead of it."""
         name = path.name if path else ""
         reason = self._words.problem(problem)
-        text = self._words("window.file_problem", name=name, reason=reason) if name else reason
+        named = not name or name in reason
+        text = reason if named else self._words("window.file_problem", name=name, reason=reason)
+        if shown:
+            text = f"{text} {self._words('window.shown_instead', name=shown)}"
         links = [(self._words("window.dismiss"), lambda: self._messages.drop("file"))]
         self._messages.tell("file", "bad", text, links)
 

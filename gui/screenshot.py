@@ -3,10 +3,22 @@
 import sys
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QEvent, QSize
+from PySide6.QtCore import (
+    QBuffer,
+    QByteArray,
+    QCoreApplication,
+    QEvent,
+    QIODevice,
+    QMessageLogContext,
+    QSize,
+    QtMsgType,
+    qInstallMessageHandler,
+)
 from PySide6.QtGui import QPixmap
 
-from core.errors import InferometerError, Problem
+from core.cli import complain
+from core.errors import InferometerError, Problem, UnwritableFile
+from core.files.atomic import write_atomic
 from core.files.opening import open_document
 from core.words import Words
 from gui.app import application, start
@@ -21,14 +33,22 @@ def take(file: Path, out: Path, size: tuple[int, int], theme: str, language: str
     try:
         open_document(file)
     except InferometerError as error:
-        return _refuse(words, file, error.problems[0])
-    application()
-    window = start(application(), None, file, theme, language).window
-    window.workspace.show_tab(tab)
-    picture = grab(window, QSize(*size))
-    window.close()
-    if not out.parent.is_dir() or not picture.save(str(out), "PNG"):
-        return _refuse(words, out, Problem("file.not_written", values={"path": str(out), "reason": ""}))
+        return _refuse(error, words, file)
+    if not out.parent.is_dir():
+        return _refuse(UnwritableFile(Problem("file.folder_missing", values={"path": str(out)})), words, out)
+    before = qInstallMessageHandler(_on_qt_message)
+    try:
+        application()
+        window = start(application(), None, file, theme, language).window
+        window.workspace.show_tab(tab)
+        picture = grab(window, QSize(*size))
+        window.close()
+    finally:
+        qInstallMessageHandler(before)
+    try:
+        write_atomic(out, _png(picture))
+    except InferometerError as error:
+        return _refuse(error, words, out)
     return 0
 
 
@@ -48,7 +68,21 @@ def grab(window: MainWindow, size: QSize) -> QPixmap:
     return window.grab()
 
 
-def _refuse(words: Words, path: Path, problem: Problem) -> int:
-    reason = words.problem(problem)
-    print(words("window.file_problem", name=str(path), reason=reason), file=sys.stderr)
+def _png(picture: QPixmap) -> bytes:
+    held = QByteArray()
+    buffer = QBuffer(held)
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    picture.save(buffer, "PNG")
+    buffer.close()
+    return bytes(held.data())
+
+
+def _on_qt_message(_kind: QtMsgType, _context: QMessageLogContext, message: str) -> None:
+    """What Qt has to say, but not what its screenless platform cannot do: nobody asked for that."""
+    if "plugin does not support" not in message:
+        print(message, file=sys.stderr)
+
+
+def _refuse(error: InferometerError, words: Words, path: Path) -> int:
+    complain(error, words, path)
     return 2

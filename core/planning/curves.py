@@ -22,9 +22,8 @@ class LengthLine:
 class WorkloadCurves:
     """Everything that the plots over users draw.
 
-    ``load`` belongs to the scenario itself, or, when not even one of its requests has room, to the
-    scenario with the smallest change that fits; then ``change`` says in words which.  Without such a
-    change it is None.
+    ``load`` belongs to the scenario itself, or, when that does not start, to the scenario with the
+    smallest change that does; then ``change`` says in words which.  Without such a change it is None.
     ``frontier`` holds indices into the points of ``load``: round numbers of users and the last
     that fits.
     """

@@ -48,7 +48,7 @@ def workload_curves(scenario: Scenario, estimate: Estimate | None = None) -> Wor
     own = replace(lines[0], users=point.capacity.max_users)
     change = None
     shown: Scenario | None = scenario
-    if point.capacity.max_users < 1:
+    if point.speed is None:  # nothing runs that the curves could be of
         changes = smallest_change_that_fits(scenario)
         shown = with_values(scenario, {c.path: c.value for c in changes}) if changes else None
         change = phrase_of(scenario, changes) if changes else None

@@ -1,5 +1,6 @@
 """An estimate as a page of text for a terminal."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 from core.quantities import Range
@@ -115,6 +116,7 @@ def _share(part: int, whole: int) -> str:
 def _speed(speed: Speed, words: Words) -> str:
     rows = [
         _range_row(words("report.time_to_first_token"), speed.time_to_first_token, show_time),
+        *_parts(speed, words),
         _range_row(words("report.time_per_output_token"), speed.time_per_output_token, show_time),
         _range_row(words("report.output_throughput"), speed.output_throughput, _per_second("tok/s")),
         _range_row(words("report.request_throughput"), speed.request_throughput, _per_second("req/s")),
@@ -140,7 +142,25 @@ def _per_second(unit: str) -> Callable[[float], Shown]:
 
 def _range_row(label: str, value: Range, show: Callable[[float], Shown]) -> tuple[str, str, str, str]:
     expected, low, high = show(value.expected), show(value.low), show(value.high)
-    return label, expected.number, expected.unit, f"({low} – {high})"
+    beside = f"({low} – {high})"
+    if low == high or not math.isfinite(value.expected):
+        beside = ""  # the same digits, or no end
+    return label, expected.number, expected.unit, beside
+
+
+_PARTS = ("queue", "other_prefills", "prefill", "base")
+
+
+def _parts(speed: Speed, words: Words) -> list[tuple[str, str, str, str]]:
+    """What the first token waits for; together they are its time."""
+    if not math.isfinite(speed.time_to_first_token.expected):
+        return []
+    shown = {key: speed.first_token_parts.get(key, 0.0) for key in _PARTS}
+    return [
+        (f"  {words(f'report.first_token.{key}')}", *show_time(seconds), "")
+        for key, seconds in shown.items()
+        if seconds > 0
+    ]
 
 
 def _capacity(estimate: Estimate, words: Words) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from core.memory.ledger import Ledger, LineKey
 from core.results import Estimate
-from core.units import GIB, show_count
+from core.units import GIB, hundredths, show_count
 from core.words import Words, counted
 
 _CENT = GIB / 100
@@ -31,28 +31,9 @@ class Account:
     limit_text: str
     over_text: str  # "" when it fits
     rows: tuple[Row, ...]
-    caption: str
+    caption: str  # with the meaning of the shares where these are shown
+    shares: str
     spoken: str
-
-
-def cents(parts: list[int], total: int) -> list[int]:
-    """Parts in hundredths of a GiB that add up to the rounded total (largest remainder).
-
-    The total is that of the parts; each part is off by less than one hundredth.
-    """
-    exact = [part / _CENT for part in parts]
-    floors = [int(value) for value in exact]
-    missing = round(total / _CENT) - sum(floors)
-    order = sorted(range(len(parts)), key=lambda i: floors[i] - exact[i])
-    for i in order[: max(0, missing)]:
-        floors[i] += 1
-    for i in reversed(order):
-        if missing >= 0:
-            break
-        if floors[i] > 0:
-            floors[i] -= 1
-            missing += 1
-    return floors
 
 
 def _two(cent: int) -> str:
@@ -93,7 +74,7 @@ def _caption(estimate: Estimate, words: Words) -> str:
 
 def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
     inside = [line for line in ledger.lines if line.key != "outside" and line.bytes > 0]
-    shown = cents([line.bytes for line in inside], sum(line.bytes for line in inside))
+    shown = hundredths([line.bytes for line in inside], sum(line.bytes for line in inside))
     budget, device = round(ledger.budget_bytes / _CENT), round(ledger.device_bytes / _CENT)
     pool_word = next((line.engine_word for line in inside if line.key == "kv_cache"), "")
     rows = []
@@ -103,28 +84,15 @@ def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
             word = f"{word} {ledger.kv_pool_bytes / GIB:,.2f}"
         if line.key == "kv_cache_spare" and line.engine_word == pool_word:
             word = words("ledger.spare_word")  # the engine has one word for both parts
-        share = _share(line.bytes, ledger.device_bytes)
+        share = _share(line.bytes, ledger.budget_bytes)
         rows.append(Row(line.key, _line_name(line.key, estimate, words), word, _two(cent), share))
-    use = estimate.scenario.engine.gpu_memory_utilization
-    formula = ""
-    if abs(use * ledger.device_bytes - ledger.budget_bytes) < 0.01 * ledger.device_bytes:
-        formula = f"{use:.2f} × {_two(device)}"
-    whole = ledger.budget_bytes
-    rows.append(
-        Row(
-            None,
-            words("ledger.budget"),
-            formula,
-            f"{_two(budget)} GiB",
-            _share(whole, ledger.device_bytes),
-            "sum",
-        )
-    )
+    formula = _budget_word(estimate)
+    whole = _share(ledger.budget_bytes, ledger.budget_bytes)
+    rows.append(Row(None, words("ledger.budget"), formula, f"{_two(budget)} GiB", whole, "sum"))
     outside = ledger.device_bytes - ledger.budget_bytes
     if outside > 0:
         word = words("ledger.outside_word")
-        share = _share(outside, ledger.device_bytes)
-        rows.append(Row("outside", words("ledger.outside"), word, _two(device - budget), share, "line"))
+        rows.append(Row("outside", words("ledger.outside"), word, _two(device - budget)))
     total = max(ledger.device_bytes, 1)
     return Account(
         tuple((line.key, line.bytes / total) for line in inside),
@@ -133,6 +101,7 @@ def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
         "",
         tuple(rows),
         _caption(estimate, words),
+        words("ledger.shares"),
         _spoken(rows, words),
     )
 
@@ -146,10 +115,8 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
         line for line in ledger.lines if line.key not in ("outside", "kv_cache_spare") and line.bytes > 0
     ]
     needed_bytes = ledger.needed_bytes
-    shown = cents([line.bytes for line in lines], needed_bytes)
-    needed, device, budget = (
-        round(b / _CENT) for b in (needed_bytes, ledger.device_bytes, ledger.budget_bytes)
-    )
+    shown = hundredths([line.bytes for line in lines], needed_bytes)
+    needed, budget = round(needed_bytes / _CENT), round(ledger.budget_bytes / _CENT)
     work = estimate.scenario.workload
     rows = []
     for line, cent in zip(lines, shown, strict=True):
@@ -160,40 +127,47 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
                 users=counted("units.requests", counted_users(estimate)),
                 tokens=show_count(work.tokens_per_request),
             )
-        share = _share(line.bytes, needed_bytes)
+        share = _share(line.bytes, ledger.budget_bytes)
         rows.append(Row(line.key, _line_name(line.key, estimate, words), word, _two(cent), share))
-    use = estimate.scenario.engine.gpu_memory_utilization
+    whole, over = ledger.budget_bytes, needed_bytes - ledger.budget_bytes
     rows += [
-        Row(None, words("ledger.needed"), words("ledger.per_gpu"), f"{_two(needed)} GiB", "", "sum"),
         Row(
             None,
-            words("ledger.device"),
-            estimate.scenario.accelerator.name,
-            f"{_two(device)} GiB",
-            "",
+            words("ledger.needed"),
+            words("ledger.per_gpu"),
+            f"{_two(needed)} GiB",
+            _share(needed_bytes, whole),
+            "sum",
+        ),
+        Row(
+            None,
+            words("ledger.budget"),
+            _budget_word(estimate),
+            f"{_two(budget)} GiB",
+            _share(whole, whole),
             "plain",
         ),
-        Row(
-            None,
-            words("ledger.too_much"),
-            words("ledger.against_budget", use=f"{use:.2f}"),
-            f"{_two(needed - budget)} GiB",
-            "",
-            "bad",
-        ),
+        Row(None, words("ledger.too_much"), "", f"{_two(needed - budget)} GiB", _share(over, whole), "bad"),
     ]
-    beyond_device = needed_bytes > ledger.device_bytes
-    limit, key = (device, "ledger.device_mark") if beyond_device else (budget, "ledger.budget_mark")
     total = max(needed_bytes, ledger.device_bytes, 1)
     return Account(
         tuple((line.key, line.bytes / total) for line in lines),
-        (ledger.device_bytes if beyond_device else ledger.budget_bytes) / total,
-        words(key, value=f"{_two(limit)} GiB"),
-        words("ledger.over", value=f"{_two(needed - limit)} GiB"),
+        ledger.budget_bytes / total,
+        words("ledger.budget_mark", value=f"{_two(budget)} GiB"),
+        words("ledger.over", value=f"{_two(needed - budget)} GiB"),
         tuple(rows),
         _caption(estimate, words),
+        words("ledger.shares"),
         _spoken(rows, words),
     )
+
+
+def _budget_word(estimate: Estimate) -> str:
+    """ "0.90 × 23.53", where the budget is that share of the device."""
+    ledger, use = estimate.ledger, estimate.scenario.engine.gpu_memory_utilization
+    if abs(use * ledger.device_bytes - ledger.budget_bytes) >= 0.01 * ledger.device_bytes:
+        return ""
+    return f"{use:.2f} × {_two(round(ledger.device_bytes / _CENT))}"
 
 
 def _spoken(rows: list[Row], words: Words) -> str:

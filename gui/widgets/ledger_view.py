@@ -97,11 +97,17 @@ class LedgerView(QWidget):
             else:
                 box = QRectF(0, t.px(20), self.width(), t.px(16))
                 paint.text(painter, box, account.caption, t.font("caption"), t.ink3)
+            if self._with_shares():
+                head = QRectF(0, 0 if small else t.px(20), self.width(), t.px(20 if small else 16))
+                paint.text(painter, head, account.shares, t.font("caption"), t.ink3, paint.RIGHT)
             top = t.px(self._head())
             bar = QRectF(0, top, self.width(), t.px(self._bar_height()))
             self._bar(painter, bar, account, t)
             self._account_rows(painter, bar.bottom() + t.px(10), account, t)
         painter.end()
+
+    def _with_shares(self) -> bool:
+        return self.width() > _SHARES_FROM * theme().scale
 
     def _bar(self, painter: QPainter, bar: QRectF, account: Account, t: Theme) -> None:
         limit = round(bar.left() + account.limit * bar.width())
@@ -160,7 +166,7 @@ class LedgerView(QWidget):
         most = t.px(_MOST_ROW_LARGE if self._density == "large" else _MOST_ROW)
         room = (self.height() - top - 2) / max(len(account.rows), 1)
         row_height = max(t.px(_LEAST_ROW), min(most, int(room)))
-        shares = self.width() > _SHARES_FROM * t.scale
+        shares = self._with_shares()
         right = self.width() - (t.px(74) if shares else 0)
         y = top
         for row in account.rows:

@@ -1,6 +1,7 @@
 """The command line: what it prints, its exit status, and that it never shows a traceback."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,37 @@ def test_estimate_as_text(samples: list[Path]) -> None:
         for word in ("Memory of one device", "Weights", "KV cache", "Capacity", "Time to first token"):
             assert word in done.stdout, word
         assert "nan" not in done.stdout.split()
+
+
+def _numbers(block: str) -> list[tuple[str, float, str]]:
+    """Label, number and unit of the lines of a block."""
+    found = re.findall(r"^ +(\D+?) {2,}([\d.,]+) +(\S+)", block, re.MULTILINE)
+    return [(label.strip(), float(number.replace(",", "")), unit) for label, number, unit in found]
+
+
+def test_the_memory_adds_up_to_the_hundredth_it_is_told_in(samples: list[Path]) -> None:
+    """As the window's account does; shares are of the budget."""
+    for sample in samples:
+        text = run("estimate", str(sample)).stdout
+        lines, totals = text.partition("Memory of one device")[2].partition("Speed")[0].split("─\n")
+        held = {label: number for label, number, _ in _numbers(lines)}
+        sums = {label: number for label, number, _ in _numbers(totals)}
+        assert sum(held.values()) == pytest.approx(sums["Budget of the engine"], abs=1e-6)
+        outside = sums["Outside the budget"]
+        assert sums["Device"] == pytest.approx(sums["Budget of the engine"] + outside, abs=1e-6)
+        assert sums["Needed"] == pytest.approx(sum(held.values()) - held["KV cache, spare"], abs=1e-6)
+        shares = [int(share) for share in re.findall(r"(\d+) %", lines)]
+        assert sum(shares) == pytest.approx(100, abs=len(shares) / 2)
+
+
+def test_the_parts_of_the_first_token_add_up(samples: list[Path]) -> None:
+    scale = {"ms": 1e-3, "s": 1.0}
+    for sample in samples:
+        block = run("estimate", str(sample)).stdout.partition("Speed")[2].partition("Time per output")[0]
+        (_, whole, unit), *parts = _numbers(block)
+        assert len(parts) >= 2
+        total = sum(number * scale[u] for _, number, u in parts)
+        assert total == pytest.approx(whole * scale[unit], rel=0.01)  # three digits each
 
 
 def test_estimate_as_json(samples: list[Path]) -> None:
@@ -56,6 +88,16 @@ def test_models_are_found(query: str, first: str) -> None:
     assert lines[1].split("  ")[0] == first
     found = json.loads(run("models", *query.split(), "--json").stdout)
     assert found[0]["name"] == first
+
+
+def test_formats_are_listed_by_their_names() -> None:
+    assert "FP8 block 128" in run("models", "dsv3").stdout
+    assert "fp8_block" not in run("models", "deepseek").stdout
+
+
+def test_each_command_gives_examples_of_its_own() -> None:
+    assert "4090" not in run("models", "--help").stdout
+    assert "qwen" not in run("accelerators", "--help").stdout
 
 
 def test_accelerators_are_found() -> None:

@@ -17,11 +17,12 @@ from pytestqt.qtbot import QtBot
 from core.estimator import estimate
 from core.results import Estimate
 from core.spec.scenario import Scenario
+from core.units import hundredths
 from core.words import Words
 from gui import theme
 from gui.widgets.card_content import CARD_KEYS, cards_of
 from gui.widgets.cards import CardStrip
-from gui.widgets.ledger_content import account_of, cents
+from gui.widgets.ledger_content import account_of
 from gui.widgets.ledger_view import LedgerView
 from gui.widgets.message_strip import MessageStrip
 from gui.widgets.verdict import VerdictView
@@ -50,7 +51,7 @@ def words(qapp: QApplication) -> Iterator[Words]:
 
 @given(st.lists(st.integers(0, 200 * GIB), min_size=1, max_size=7))
 def test_lines_rounded_to_two_decimals_add_up(parts: list[int]) -> None:
-    shown = cents(parts, sum(parts))
+    shown = hundredths(parts, sum(parts))
     assert sum(shown) == round(sum(parts) / GIB * 100)
     assert all(abs(s - p / GIB * 100) < 1 + 1e-6 for s, p in zip(shown, parts, strict=True))
 
@@ -72,12 +73,24 @@ def test_the_account_of_a_real_estimate_adds_up(scenario: Scenario, words: Words
 def test_what_does_not_fit_says_by_how_much(gallery: ModuleType, words: Words) -> None:
     """41.37 GiB needed on a device of 23.69 with a budget of 21.32: figures of the design's picture."""
     account = account_of(gallery.exceeds(), words)
-    assert account.over_text == "17.68 GiB over"
-    assert account.limit_text == "device 23.69 GiB"
-    assert [row.value for row in account.rows[-3:]] == ["41.37 GiB", "23.69 GiB", "20.05 GiB"]
+    assert account.over_text == "20.05 GiB over"
+    assert account.limit_text == "budget 21.32 GiB"
+    assert [row.value for row in account.rows[-3:]] == ["41.37 GiB", "21.32 GiB", "20.05 GiB"]
     assert account.rows[-1].kind == "bad"
     inside = account_of(gallery.exceeds_budget_only(), words)
     assert inside.limit_text == "budget 21.32 GiB"
+
+
+def test_shares_are_of_the_budget_whether_it_fits_or_not(gallery: ModuleType, words: Words) -> None:
+    for make in (gallery.misses, gallery.exceeds, gallery.exceeds_budget_only):
+        shown = make()
+        account = account_of(shown, words)
+        for row in account.rows:
+            if row.kind == "line" and row.key not in (None, "outside", "runtime"):
+                part = shown.ledger.bytes_of(row.key) / shown.ledger.budget_bytes
+                assert row.share == f"{100 * part:.0f} %", row
+            if row.name == words("ledger.budget"):
+                assert row.share == "100 %"
 
 
 def test_cards_say_value_range_and_target(gallery: ModuleType, words: Words) -> None:
