@@ -1,6 +1,6 @@
 """The one place that holds the scenario: immutable snapshots, revision, path, undo, clean mark."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +52,8 @@ class Document(QObject):
         self._origin = Origin()
         self._refused: dict[str, Problem] = {}
         self._series = 0
+        self._subject = _subject_of(scenario)
+        self.describe: Callable[[Scenario], str] = lambda s: s.model.name
         self.undo_stack = QUndoStack(self)
         self.undo_stack.setUndoLimit(_UNDO_LIMIT)
         self.undo_stack.cleanChanged.connect(self.clean_changed)
@@ -77,9 +79,11 @@ class Document(QObject):
 
     @property
     def title(self) -> str:
-        """Name for the window's title."""
+        """Name for the window's title: of the file, or of what is estimated."""
         if self._origin.path is not None:
             return self._origin.path.name
+        if _subject_of(self._scenario) != self._subject:
+            return self.describe(self._scenario)  # its name says something else by now
         return self._origin.title or self._scenario.name or self._scenario.model.name
 
     @property
@@ -187,6 +191,7 @@ class Document(QObject):
         self._clear_refused()
         self.undo_stack.clear()
         self.undo_stack.setClean()
+        self._subject = _subject_of(scenario)
         self.put(scenario)
         self._set_origin(origin)
 
@@ -237,6 +242,11 @@ class Document(QObject):
     def _set_origin(self, origin: Origin) -> None:
         self._origin = origin
         self.path_changed.emit(origin.path)
+
+
+def _subject_of(scenario: Scenario) -> tuple[str, str, int]:
+    """What a scenario's name is about."""
+    return scenario.model.name, scenario.accelerator.name, scenario.deployment.accelerators
 
 
 def _errors_added(old: Scenario, new: Scenario) -> tuple[Problem, ...]:

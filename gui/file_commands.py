@@ -120,7 +120,6 @@ class FileCommands(QObject):
                 ("save_as", "overwrite", "cancel"),
                 "cancel",
                 (("name", path.name),),
-                ("overwrite",),
             )
 
             def answered(answer: str) -> None:
@@ -135,12 +134,21 @@ class FileCommands(QObject):
 
     def save_as(self, then: Callable[[], object] | None = None) -> None:
         """Let the user choose where to write."""
-        name = self._document.path.name if self._document.path else _file_name(self._document.title)
-        suggested = self._folder() / Path(name).with_suffix(".json").name
+        own = self._document.path
+        name = _file_name(self._document.title) if own is None else own.stem if _is_json(own) else own.name
+        suggested = self._folder() / f"{name}.json"
 
         def chosen(path: Path | None) -> None:
-            if path is not None:
-                self._write(path, then)
+            if path is None:
+                return
+            named = path if _is_json(path) else path.with_name(f"{path.name}.json")
+            if named == path or not named.exists():
+                self._write(named, then)
+                return
+            question = Question("replace", ("replace", "cancel"), "cancel", (("name", named.name),))
+            self._dialogs.ask(
+                self._window, question, lambda answer: answer == "replace" and self._write(named, then)
+            )
 
         self._dialogs.save_file(self._window, suggested, chosen)
 
@@ -165,7 +173,7 @@ class FileCommands(QObject):
             return
         self._asking = True
         named = (("name", self._document.title),)
-        question = Question("unsaved", ("save", "discard", "cancel"), "cancel", named, ("discard",))
+        question = Question("unsaved", ("save", "discard", "cancel"), "cancel", named)
 
         def answered(answer: str) -> None:
             self._asking = False
@@ -230,6 +238,10 @@ class FileCommands(QObject):
             menu.addAction(self._words("actions.clear_recent")).triggered.connect(self._recent.clear)
         else:
             menu.addAction(self._words("actions.no_recent")).setEnabled(False)
+
+
+def _is_json(path: Path) -> bool:
+    return path.suffix.lower() == ".json"
 
 
 def _file_name(title: str) -> str:

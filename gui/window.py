@@ -12,6 +12,7 @@ from core.explain.engine_notes import engine_notes
 from core.results import Estimate
 from core.spec.base import field_meta
 from core.spec.change import get_value
+from core.spec.scenario import Scenario
 from core.units import editable, show_count
 from core.words import Words
 from gui import theme as themes
@@ -65,6 +66,8 @@ class MainWindow(QWidget):
         self.recovery = recovery
         self._settings = settings
         self._may_close = False
+        self._titled = ""
+        document.describe = self._describe
         self._folded_for_room = False
         self._found: tuple[Complaint, ...] = ()  # what the estimate itself complains of
         self.estimation = Estimation(document, self)
@@ -272,7 +275,7 @@ class MainWindow(QWidget):
 
     def _on_document(self) -> None:
         clean = self.document.is_clean
-        name = self.document.title
+        name = self._titled = self.document.title
         self.setWindowTitle(self.words("window.title_of", name=f"{name}[*]"))
         self.setWindowModified(not clean)
         self.setWindowFilePath(str(self.document.path) if self.document.path else "")
@@ -280,7 +283,15 @@ class MainWindow(QWidget):
         self.actions_["save"].setEnabled(not clean or self.document.path is None)
         self._on_undo()
 
+    def _describe(self, scenario: Scenario) -> str:
+        """What to call a scenario that has outgrown its name."""
+        count, device = scenario.deployment.accelerators, scenario.accelerator.name
+        hardware = device if count == 1 else f"{show_count(count)} × {device}"
+        return self.words("window.scenario_title", model=scenario.model.name, hardware=hardware)
+
     def _on_changed(self) -> None:
+        if self.document.title != self._titled:
+            self._on_document()
         self.workspace.show_hint(not self.preferences.choices.users_were_dragged)
 
     def _on_undo(self) -> None:

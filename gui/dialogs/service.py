@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Protocol
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from core.words import Words
+from gui.dialogs.question import QuestionBox
 
 FileDone = Callable[[Path | None], object]
 AnswerDone = Callable[[str], object]
@@ -26,7 +27,6 @@ class Question:
     answers: tuple[str, ...]  # the first is the default
     escape: str  # the answer when the dialog is closed
     values: tuple[tuple[str, str], ...] = ()  # fill the places of the words
-    destructive: tuple[str, ...] = ()
 
 
 class Dialogs(Protocol):
@@ -77,32 +77,15 @@ class QtDialogs:
 
     def ask(self, parent: QWidget, question: Question, done: AnswerDone) -> None:
         """See ``Dialogs``."""
-        box = QMessageBox(parent)
         values = dict(question.values)
-        box.setIcon(QMessageBox.Icon.Question)
-        box.setWindowTitle(self._words("window.title"))
-        box.setText(self._words(f"dialogs.{question.key}.text", **values))
-        box.setInformativeText(self._words(f"dialogs.{question.key}.detail", **values))
-        names: dict[QPushButton, str] = {}
-        for answer in question.answers:
-            role = QMessageBox.ButtonRole.AcceptRole
-            if answer == question.escape:
-                role = QMessageBox.ButtonRole.RejectRole
-            elif answer in question.destructive:
-                role = QMessageBox.ButtonRole.DestructiveRole
-            button = box.addButton(self._words(f"dialogs.{question.key}.{answer}"), role)
-            names[button] = answer
-            if answer == question.answers[0]:
-                box.setDefaultButton(button)
-            if answer == question.escape:
-                box.setEscapeButton(button)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
 
-        def answered() -> None:
-            clicked = box.clickedButton()
-            done(next((name for button, name in names.items() if button is clicked), question.escape))
+        def said(part: str) -> str:
+            return self._words(f"dialogs.{question.key}.{part}", **values)
 
-        box.finished.connect(answered)
+        answers = [(answer, said(answer)) for answer in question.answers]
+        title = self._words("window.title")
+        box = QuestionBox(title, said("text"), said("detail"), answers, question.escape, parent)
+        box.answered.connect(done)
         box.open()
 
     def _run(self, dialog: QFileDialog, done: FileDone) -> None:

@@ -16,6 +16,7 @@ from core.spec.change import with_value
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui.actions import COMMANDS
+from gui.document import Origin
 from gui.sizes import sizes_for
 from gui.window import MainWindow
 
@@ -183,6 +184,48 @@ def test_save_asks_for_a_name_once(window: MainWindow, dialogs: Any, tmp_path: P
     window.actions_["save"].trigger()
     assert len(dialogs.suggested) == 1
     assert scenario_file.load(target).workload.users == 32
+
+
+@pytest.mark.parametrize("title", ["Llama 3.1 8B on an RTX 4090", "a/b: v1.5"])
+def test_the_proposed_name_keeps_its_dots(window: MainWindow, dialogs: Any, title: str) -> None:
+    window.document.start(window.document.scenario, Origin(title=title))
+    dialogs.files.append(None)
+    window.actions_["save_as"].trigger()
+    assert dialogs.suggested[0].name == title.replace("/", "-").replace(":", "-") + ".json"
+
+
+def test_a_name_without_the_suffix_gets_it(window: MainWindow, dialogs: Any, tmp_path: Path) -> None:
+    dialogs.files.append(tmp_path / "my scen.v1")
+    window.actions_["save_as"].trigger()
+    assert window.document.path == tmp_path / "my scen.v1.json"
+    assert not (tmp_path / "my scen.v1").exists()
+
+
+@pytest.mark.parametrize("answer", ["cancel", "replace"])
+def test_a_file_met_by_adding_the_suffix_is_asked_about(
+    window: MainWindow, dialogs: Any, tmp_path: Path, answer: str
+) -> None:
+    there = tmp_path / "a.b.json"
+    there.write_text("mine")
+    dialogs.files.append(tmp_path / "a.b")
+    dialogs.answers.append(answer)
+    window.actions_["save_as"].trigger()
+    assert [q.key for q in dialogs.asked] == ["replace"]
+    assert (there.read_text() == "mine") == (answer == "cancel")
+
+
+def test_a_sample_given_another_device_loses_the_sample_s_name(window: MainWindow, dialogs: Any) -> None:
+    window.document.start(window.document.scenario, Origin(title="Llama on a 4090"))
+    assert "Llama on a 4090" in window.windowTitle()
+    device = window.document.scenario.accelerator.model_copy(update={"name": "RTX 3090"})
+    window.document.set_value("accelerator", device)
+    for said in (window.windowTitle(), window.status.text()):
+        assert "4090" not in said and "RTX 3090" in said
+    dialogs.files.append(None)
+    window.actions_["save_as"].trigger()
+    assert "RTX 3090" in dialogs.suggested[0].name
+    window.document.undo()
+    assert "Llama on a 4090" in window.windowTitle()
 
 
 @pytest.mark.parametrize(("answer", "kept"), [("cancel", 3), ("overwrite", 31)])

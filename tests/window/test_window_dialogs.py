@@ -3,19 +3,21 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
 from core.words import Words
+from gui.dialogs.question import QuestionBox
 from gui.dialogs.service import QtDialogs, Question
 from gui.window import MainWindow
 
-UNSAVED = Question("unsaved", ("save", "discard", "cancel"), "cancel", (("name", "a.json"),), ("discard",))
+UNSAVED = Question("unsaved", ("save", "discard", "cancel"), "cancel", (("name", "a.json"),))
 
 
-def the_box(qtbot: QtBot) -> QMessageBox:
-    def boxes() -> list[QMessageBox]:
-        return [w for w in QApplication.topLevelWidgets() if isinstance(w, QMessageBox) and w.isVisible()]
+def the_box(qtbot: QtBot) -> QuestionBox:
+    def boxes() -> list[QuestionBox]:
+        return [w for w in QApplication.topLevelWidgets() if isinstance(w, QuestionBox) and w.isVisible()]
 
     qtbot.waitUntil(lambda: bool(boxes()), timeout=5000)
     return boxes()[0]
@@ -29,9 +31,9 @@ def test_each_button_gives_its_answer(qtbot: QtBot, window: MainWindow, answer: 
     QtDialogs(words).ask(window, UNSAVED, answers.append)
     assert answers == []
     box = the_box(qtbot)
-    assert "a.json" in box.text()
-    label = words(f"dialogs.unsaved.{answer}")
-    next(button for button in box.buttons() if button.text().replace("&", "") == label).click()
+    assert "a.json" in box.text.text()
+    assert box.buttons[answer].text() == words(f"dialogs.unsaved.{answer}")
+    box.buttons[answer].click()
     qtbot.waitUntil(lambda: answers == [answer], timeout=5000)
 
 
@@ -43,6 +45,16 @@ def test_escape_means_cancel(qtbot: QtBot, window: MainWindow) -> None:
     qtbot.waitUntil(lambda: answers == ["cancel"], timeout=5000)
 
 
+def test_enter_gives_the_first_answer(qtbot: QtBot, window: MainWindow) -> None:
+    window.show()
+    answers: list[str] = []
+    QtDialogs(Words("en")).ask(window, UNSAVED, answers.append)
+    box = the_box(qtbot)
+    assert box.buttons["save"].isDefault()
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: answers == ["save"], timeout=5000)
+
+
 def test_a_file_dialog_that_is_closed_gives_no_file(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     window.show()
     chosen: list[Path | None] = []
@@ -52,7 +64,7 @@ def test_a_file_dialog_that_is_closed_gives_no_file(qtbot: QtBot, window: MainWi
     qtbot.waitUntil(lambda: chosen == [None], timeout=5000)
 
 
-@pytest.mark.parametrize("question", ["unsaved", "changed_on_disk"])
+@pytest.mark.parametrize("question", ["unsaved", "changed_on_disk", "replace"])
 def test_every_question_has_its_words(question: str) -> None:
     words = Words("en")
     for part in ("text", "detail", "cancel"):
