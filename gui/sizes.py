@@ -41,3 +41,13 @@ def sizes_for(window: QSize, scale: float) -> Sizes:
     if window.width() < 1240 or scale > 1.5:
         found = replace(found, columns=1)
     return replace(found, folded=wide < found.forms + LEAST_CENTRE)
+
+
+def right_width(sizes: Sizes, window: QSize, scale: float, folded: bool) -> int:
+    """Width of the right panel where there is room for it; ``folded``: the forms take none.  0: a rail."""
+    wide = window.width() / scale
+    if sizes.name == "large":
+        return 368
+    if wide >= 1400:
+        return 304
+    return 288 if folded and wide >= LEAST_CENTRE + 2 * GUTTER + 288 else 0

@@ -59,7 +59,7 @@ class Curve:
         line: Colour | None = None,
         *,
         width: float = 2.0,
-        dash: tuple[float, float] | None = None,
+        dash: tuple[float, ...] | None = None,
         fill: Colour | None = None,
         pairs: bool = False,
     ) -> None:
@@ -192,7 +192,7 @@ class PlotArea(GraphicsView):
     moved = Signal(QPointF)
     released = Signal()
     left = Signal()
-    stepped = Signal(str)  # "down", "up", "page_down", "page_up", "home", "end"
+    stepped = Signal(str)  # "down", "up", "page_down", "page_up", "home", "end", "take"
     step_done = Signal()
     resized = Signal()
     ratio_changed = Signal()
@@ -205,6 +205,8 @@ class PlotArea(GraphicsView):
         Qt.Key.Key_PageUp: "page_up",
         Qt.Key.Key_Home: "home",
         Qt.Key.Key_End: "end",
+        Qt.Key.Key_Return: "take",
+        Qt.Key.Key_Enter: "take",
     }
 
     def __init__(self, parent: QWidget) -> None:

@@ -7,27 +7,76 @@ changes a scenario: it emits ``users_dragged`` and is shown the answer.
 import math
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, Qt, Signal
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, Signal
+from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QWidget
 
 from core.planning.curves import WorkloadCurves
+from core.quantities import FloatArray
 from core.results import Estimate
 from core.units import show_count
 from core.words import Words, counted
-from gui.plots.area import Panel
+from gui.plots.area import Curve, Panel
 from gui.plots.draw import FLAG_HEIGHT, Draw
 from gui.plots.pane import Pane
+from gui.theme import Theme, series_dash
 
 _GRIP = 8.0  # pixels beside the operating line that still take it
 _MAX_GHOSTS = 3
+_CLICK = 3.0  # pixels that a pointer may move between press and release
 
 
 @dataclass(frozen=True, slots=True)
 class Ghost:
-    """Curves of another scenario, drawn dashed behind, with a name at the end of the line."""
+    """Curves of another scenario, drawn dashed behind, with a name at the end of the line.
+
+    ``series``: the column of a pinned scenario, whose colour and dashes it has everywhere; 0: a passing
+    alternative in grey.
+    """
 
     label: str
     curves: WorkloadCurves
+    series: int = 0
+
+    def dress(self, curve: Curve) -> None:
+        """Give a curve the look of this ghost."""
+        number = self.series
+        if number:
+            curve.line, curve.dash = (lambda t: t.series_colour(number)), series_dash(number)
+        else:
+            curve.line, curve.dash = _grey, _DASH
+
+
+_DASH = (5.0, 3.0)
+
+
+def _grey(t: Theme) -> QColor:
+    return t.ghost
+
+
+def badge(draw: Draw, x: float, y: float, text: str, series: int, bounds: QRectF) -> QRectF:
+    """The letter of a compared scenario on its colour, its left edge at ``x``, where nothing stands yet."""
+    size = QSizeF(max(16.0 * draw.theme.scale, draw.width(text, "caption_semibold") + 8), 14 * draw.theme.scale)
+    left = min(max(x, bounds.left()), bounds.right() - size.width())
+    middle = min(max(y, bounds.top() + size.height() / 2), bounds.bottom() - size.height() / 2)
+    box = QRectF(QPointF(round(left), round(middle - size.height() / 2)), size)
+    for step in range(1, 12):
+        if draw.vacant(box.adjusted(-1, -1, 1, 1)):
+            break
+        shift = (step + 1) // 2 * (size.height() + 2) * (-1 if step % 2 else 1)
+        moved = box.translated(0, shift)
+        if bounds.contains(moved) and draw.vacant(moved.adjusted(-1, -1, 1, 1)):
+            box = moved
+            break
+    draw.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    draw.painter.setPen(Qt.PenStyle.NoPen)
+    draw.painter.setBrush(draw.theme.series_colour(series))
+    draw.painter.drawRoundedRect(box, 3, 3)
+    ink = draw.theme.canvas
+    draw.text(box.center().x(), box.center().y(), text, ink, role="caption_semibold", align="centre", keep=False)
+    draw.taken.append(box)
+    return box
 
 
 def users_of(estimate: Estimate) -> float:
@@ -47,6 +96,7 @@ class PlotPane(Pane):
     users_dragged = Signal(int)
     drag_finished = Signal()
     draggable = True
+    quantity = ""  # key of the number that a click anywhere unfolds
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
         self.curves: WorkloadCurves | None = None
@@ -54,6 +104,7 @@ class PlotPane(Pane):
         self.ghosts: tuple[Ghost, ...] = ()
         self.pointer: float | None = None  # users under the pointer
         self._dragging = False
+        self._pressed_at: QPointF | None = None  # until the pointer moves on: a click
         self._asked: int | None = None  # asked for and not yet answered
         super().__init__(words, parent)
 
@@ -134,6 +185,14 @@ class PlotPane(Pane):
             self.fit_axes(self.curves, self.estimate)
         self._layout()
 
+    def ghost_name(self, draw: Draw, panel: Panel, ghost: Ghost, xs: FloatArray, ys: FloatArray) -> None:
+        """The letter of a pinned scenario where its curve leaves the panel."""
+        seen = np.isfinite(xs) & np.isfinite(ys) & (xs <= panel.x.end) & (ys <= panel.y_end)
+        if not ghost.series or not seen.any():
+            return
+        x = panel.px(float(xs[seen][-1])) + 4
+        badge(draw, x, panel.py(float(ys[seen][-1])), ghost.label, ghost.series, panel.rect)
+
     def operating_line(self, draw: Draw, panels: list[Panel], users: float) -> None:
         """The accent line through the panels, from under its flag down."""
         x = panels[0].px(users)
@@ -171,7 +230,12 @@ class PlotPane(Pane):
         end = self.area.panels[0].x.end
         return int(min(max(round(users), 1), max(1, math.floor(end + 1e-9))))
 
+    def quantity_at(self, _point: QPointF | None) -> str:
+        """Key of the number that is unfolded by a click at a place, or by Enter."""
+        return self.quantity
+
     def _press(self, point: QPointF) -> None:
+        self._pressed_at = point if self.ready and not self._empty else None
         if not (self.draggable and self.on_handle(point)):
             return
         self._dragging = True
@@ -180,6 +244,9 @@ class PlotPane(Pane):
         self._refresh_heading()
 
     def _move(self, point: QPointF) -> None:
+        start = self._pressed_at
+        if start is not None and (point - start).manhattanLength() > _CLICK:
+            self._pressed_at = None
         if self._dragging:
             self._ask(self._snapped(self.users_at(point)))
             return
@@ -210,6 +277,9 @@ class PlotPane(Pane):
             self._refresh_heading()
 
     def _release(self) -> None:
+        pressed, self._pressed_at = self._pressed_at, None
+        if pressed is not None and (key := self.quantity_at(pressed)):
+            self.selected.emit(key)
         if not self._dragging:
             return
         self._dragging = False
@@ -219,6 +289,11 @@ class PlotPane(Pane):
             self._layout()
 
     def _step(self, step: str) -> None:
+        if step == "take":
+            key = self.quantity_at(None)
+            if key:
+                self.selected.emit(key)
+            return
         if not self.draggable or self.curves is None or self.estimate is None:
             return
         users = self._asked if self._asked is not None else round(users_of(self.estimate))

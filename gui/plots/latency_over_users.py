@@ -84,6 +84,7 @@ class LatencyOverUsers(PlotPane):
     """Two panels, since two curves in one would need two colours and two axes."""
 
     key = "latency_over_users"
+    quantity = "time_to_first_token"
 
     def build(self) -> None:
         """Panels and curves."""
@@ -91,6 +92,11 @@ class LatencyOverUsers(PlotPane):
         self.parts[-1].panel.x_text = show_count
         for part in self.parts:
             part.panel.headroom = 32.0
+
+    def quantity_at(self, point: QPointF | None) -> str:
+        """That of the panel."""
+        lower = point is not None and point.y() >= self.parts[1].panel.rect.top()
+        return "time_per_output_token" if lower else self.quantity
 
     def _part(self, name: str) -> _Part:
         panel = self.area.add_panel()
@@ -204,6 +210,7 @@ class LatencyOverUsers(PlotPane):
                 if other is None:
                     ghost.clear()
                 else:
+                    self.ghosts[index].dress(ghost)
                     ghost.set(other.users, part.values(other)[EXPECTED] * part.factor)
 
     def decorate(self, draw: Draw, curves: WorkloadCurves, estimate: Estimate) -> None:
@@ -233,6 +240,10 @@ class LatencyOverUsers(PlotPane):
                 self.ring(draw, x, y)
             panel_title(draw, panel, lines)
             self._target_name(draw, part, curves, estimate)
+            for ghost in self.ghosts:
+                if ghost.curves.load is not None:
+                    values_of = part.values(ghost.curves.load)[EXPECTED] * part.factor
+                    self.ghost_name(draw, panel, ghost, ghost.curves.load.users, values_of)
         self._full_name(draw, curves)
 
     def _obstacles(self, draw: Draw, part: _Part, curves: WorkloadCurves, estimate: Estimate) -> None:

@@ -10,7 +10,7 @@ from core.results import Estimate
 from core.units import GIB, show_count, show_tokens, three_digits
 from core.words import counted
 from gui.plots.area import Curve, Look
-from gui.plots.base import PlotPane, has_point, users_of
+from gui.plots.base import Ghost, PlotPane, has_point, users_of
 from gui.plots.draw import Draw
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
 from gui.widgets.ledger_content import counted_users
@@ -23,6 +23,7 @@ class MemoryOverUsers(PlotPane):
     """Where the line of the scenario's length crosses the budget, the cache is full."""
 
     key = "memory_over_users"
+    quantity = "concurrent_users"
 
     def build(self) -> None:
         """Areas from below: weights, thin bands, cache; then lines."""
@@ -33,6 +34,7 @@ class MemoryOverUsers(PlotPane):
         self.weights_area = Curve(panel, 2, fill=lambda t: t.ledger_tint["weights"])
         self.bands = {key: Curve(panel, 3, fill=lambda t, k=key: t.ledger_tint[k]) for key in _THIN}  # type: ignore[misc]
         self.lengths = [Curve(panel, 10, lambda t: t.ink3, width=1, dash=(3, 3)) for _ in range(3)]
+        self.ghost_lines = [Curve(panel, 10, lambda t: t.ghost, width=1.5, dash=(5, 3)) for _ in range(3)]
         self.weights_edge = Curve(panel, 11, lambda t: t.ledger["weights"])
         self.kv_edge = Curve(panel, 12, lambda t: t.ledger["kv_cache"])
         self.budget = Curve(panel, 13, lambda t: t.curve, width=1.5)
@@ -81,6 +83,12 @@ class MemoryOverUsers(PlotPane):
             if _starts(curves) and index < len(curves.other_lengths):
                 line = curves.other_lengths[index]
                 curve.set(*_until(curves.memory_users, line.bytes / GIB, min(end, line.full_at)))
+            else:
+                curve.clear()
+        for index, curve in enumerate(self.ghost_lines):
+            if index < len(self.ghosts):
+                self.ghosts[index].dress(curve)
+                curve.set(*_ghost_line(self.ghosts[index], end))
             else:
                 curve.clear()
 
@@ -138,6 +146,8 @@ class MemoryOverUsers(PlotPane):
             self._capacity(draw, curves)
         else:
             self._excess(draw, curves)
+        for ghost in self.ghosts:
+            self.ghost_name(draw, panel, ghost, *_ghost_line(ghost, panel.x.end))
         self._area_names(draw, curves)
         if self.pointer is not None:
             value = at(self.pointer, curves.memory_users, curves.memory.bytes) / GIB
@@ -356,3 +366,9 @@ def _until(x: FloatArray, y: FloatArray, stop: float) -> tuple[FloatArray, Float
     """The part of a curve up to ``stop``, with the point at ``stop`` itself."""
     inside = x < stop
     return np.append(x[inside], stop), np.append(y[inside], at(stop, x, y))
+
+
+def _ghost_line(ghost: Ghost, end: float) -> tuple[FloatArray, FloatArray]:
+    """Memory of another scenario over users, GiB, until its own budget is full."""
+    line = ghost.curves.memory
+    return _until(ghost.curves.memory_users, line.bytes / GIB, min(end, line.full_at))

@@ -6,7 +6,7 @@ paints its marks (``paint_over``); this class does the rest.
 
 import math
 
-from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
@@ -24,6 +24,7 @@ _TITLE_LINE, _CAPTION_LINE, _GAP = 20, 16, 8
 class Pane(QWidget):
     """A plot with its heading."""
 
+    selected = Signal(str)  # a number in it was clicked: its key among the derivations
     key = ""  # of its words below "plots."
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
@@ -202,8 +203,13 @@ class Pane(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """The heading."""
         painter = QPainter(self)
+        painter.fillRect(event.rect(), theme().canvas)
+        self.paint_heading(painter)
+        painter.end()
+
+    def paint_heading(self, painter: QPainter) -> None:
+        """Title and the line with it, on whatever is painted on."""
         current = theme()
-        painter.fillRect(event.rect(), current.canvas)
         draw = Draw(painter, current)
         title, caption, is_reading = self._heading()
         line = draw.text(0, current.px(_TITLE_LINE) / 2, title, current.ink, role="body_semibold")
@@ -213,7 +219,6 @@ class Pane(QWidget):
             x, y = 0.0, current.px(_TITLE_LINE) + current.px(_CAPTION_LINE) / 2 - 1.0
         elided = draw.elided(caption, self.width() - x)
         draw.text(x, y, elided, colour)
-        painter.end()
 
     def _over(self, draw: Draw) -> None:
         """Everything in pixels: axes, the plot's own marks, the operating point."""

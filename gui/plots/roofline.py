@@ -373,6 +373,16 @@ class Roofline(Pane):
         self._pointer = point if self.ready and not self._empty else None
         self._again()
 
+    def _press(self, point: QPointF) -> None:
+        """The working of the point that is read there."""
+        self._pointer = point if self.ready and not self._empty else None
+        self._take()
+
+    def _take(self) -> None:
+        place = self._read_place(self.places()) if self.ready and not self._empty else None
+        if place is not None:
+            self.selected.emit(f"operator.{place.dot.phase}.{place.dot.key}")
+
     def _leave(self) -> None:
         self._pointer = None
         self._again()
@@ -380,6 +390,9 @@ class Roofline(Pane):
     def _step(self, step: str) -> None:
         """The arrow keys walk over the points, the largest share first."""
         if self.data is None or not self.data.dots:
+            return
+        if step == "take":
+            self._take()
             return
         last = len(self.data.dots) - 1
         now = -1 if self._chosen is None else self._chosen

@@ -1,7 +1,7 @@
 """One step: who takes what.  A bar and a table for the prefill step and for the decode step."""
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from core.planning.started import Started
@@ -27,10 +27,16 @@ _LEAST_NAME = 140
 
 
 class PhaseView(QWidget):
-    """One phase; pointing at a row or a part of the bar marks both."""
+    """One phase; pointing at a row or a part of the bar marks both, a press chooses it.
+
+    ``chosen`` carries the key of the operator, "" for the whole step.
+    """
+
+    chosen = Signal(str)
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.words = words
         self.phase: StepPhase | None = None
         self.muted = False
@@ -215,6 +221,37 @@ class PhaseView(QWidget):
         """Unmark."""
         self._hover(None)
 
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Choose the row or part under the pointer, or the whole step by its heading."""
+        if event.button() != Qt.MouseButton.LeftButton or self.phase is None:
+            super().mousePressEvent(event)
+        elif self._hovered is not None:
+            self.chosen.emit(self.phase.rows[self._hovered].key)
+        elif event.position().y() < self.bar().top():
+            self.chosen.emit("")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Up and Down walk over the rows, Enter and Space choose."""
+        key, last = event.key(), len(self.phase.rows) - 1 if self.phase is not None else -1
+        now = -1 if self._hovered is None else self._hovered
+        if key in (Qt.Key.Key_Up, Qt.Key.Key_Down) and last >= 0:
+            self._hover(min(max(now + (1 if key == Qt.Key.Key_Down else -1), 0), last))
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self.phase is not None:
+            self.chosen.emit(self.phase.rows[now].key if now >= 0 else "")
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """By keyboard the first row is marked."""
+        super().focusInEvent(event)
+        if event.reason() in paint.KEYBOARD and self._hovered is None and self.phase is not None:
+            self._hover(0)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Unmark."""
+        super().focusOutEvent(event)
+        self._hover(None)
+
     def _hover(self, index: int | None) -> None:
         if index == self._hovered:
             return
@@ -236,8 +273,12 @@ class PhaseView(QWidget):
 
 
 class StepTime(QWidget):
-    """Both phases, side by side where there is room."""
+    """Both phases, side by side where there is room.
 
+    ``selected`` carries the key of what was chosen among the derivations.
+    """
+
+    selected = Signal(str)
     key = "step_time"
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
@@ -247,6 +288,8 @@ class StepTime(QWidget):
         self._note = ""  # above both: what is shown, when it is not the scenario that is set
         self._empty: tuple[str, ...] = ()
         self.phases = (PhaseView(words, self), PhaseView(words, self))
+        for view, name in zip(self.phases, ("prefill", "decode"), strict=True):
+            view.chosen.connect(lambda key, name=name: self._choose(name, key))
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         manager.changed.connect(self._restyle)
 
@@ -267,6 +310,9 @@ class StepTime(QWidget):
         self.setAccessibleDescription(" ".join(self._empty) or self._note)
         self._place()
         self.update()
+
+    def _choose(self, phase: str, operator: str) -> None:
+        self.selected.emit(f"operator.{phase}.{operator}" if operator else f"step.{phase}")
 
     def set_words(self, words: Words) -> None:
         """Switch the language."""

@@ -32,6 +32,7 @@ class ThroughputLatency(PlotPane):
     """Output tokens per second over the time of a token, points marked by users."""
 
     key = "throughput_latency"
+    quantity = "output_throughput"
 
     def build(self) -> None:
         """One panel; the tint of the missed region lies under the grid."""
@@ -129,6 +130,7 @@ class ThroughputLatency(PlotPane):
                 line.clear()
             else:
                 gx, gy = _frontier(other.load, other.full_at)
+                self.ghosts[index].dress(line)
                 line.set(gx * self.factor, gy)
 
     def decorate(self, draw: Draw, curves: WorkloadCurves, estimate: Estimate) -> None:
@@ -248,6 +250,9 @@ class ThroughputLatency(PlotPane):
             x, y = _frontier(ghost.curves.load, ghost.curves.full_at)
             good = np.isfinite(x) & np.isfinite(y) & (x * self.factor <= panel.x.end) & (y <= panel.y_end)
             if not good.any():
+                continue
+            if ghost.series:
+                self.ghost_name(draw, panel, ghost, x * self.factor, y)
                 continue
             px, py = panel.px(float(x[good][-1]) * self.factor), panel.py(float(y[good][-1]))
             for dx, dy, align in _AT_END:

@@ -21,6 +21,7 @@ from gui import icons
 from gui.theme import manager, theme
 from gui.widgets import paint
 from gui.widgets.card_content import CARD_KEYS, Card, cards_of
+from gui.widgets.card_ghost import CardGhost, ghosts_of
 from gui.widgets.definition_switch import DefinitionSwitch
 
 MARGIN = 24
@@ -55,6 +56,7 @@ class CardView(QWidget):
         self.rows = _LARGE
         self.selected = False
         self.stale_text = ""
+        self.ghost: CardGhost | None = None  # what a suggestion would make of it
         self.corner: QWidget | None = None  # stands beside the name, in place of the abbreviation
         self._ring = False
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -67,6 +69,12 @@ class CardView(QWidget):
             self.card = card
             self.setAccessibleName(card.spoken)
             self.place_corner()
+            self.update()
+
+    def set_ghost(self, ghost: CardGhost | None) -> None:
+        """Show a second value, or take it away."""
+        if ghost != self.ghost:
+            self.ghost = ghost
             self.update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -133,7 +141,10 @@ class CardView(QWidget):
         value = band(rows.value, 28)
         base = paint.baseline_of(t.font("title20"), value.top(), value.height())
         end = paint.on_baseline(painter, value.left(), base, card.value, t.font("title20"), colour)
-        paint.on_baseline(painter, end + 4.5, base, card.unit, t.font("body"), t.ink3 if stale else t.ink2)
+        quiet = t.ink3 if stale else t.ink2
+        end = paint.on_baseline(painter, end + 4.5, base, card.unit, t.font("body"), quiet)
+        if self.ghost is not None:
+            self._ghost_value(painter, self.ghost, end, base, inner.right())
         if card.has_bullet:
             self._bullet(painter, inner, rows.bullet * scale, colour, stale)
         self._notes(painter, band(rows.notes, 16))
@@ -158,6 +169,10 @@ class CardView(QWidget):
         painter.fillRect(QRectF(low, y - 2, max(high - low, 1), 4), t.control)
         mark = min(max(round(x(card.mark)), inner.left() + 1), inner.right() - 1)
         painter.fillRect(QRectF(mark - 1, y - 5, 2, 10), t.ink3 if stale else colour)
+        if self.ghost is not None and self.ghost.mark is not None:
+            other = min(max(round(x(self.ghost.mark)), inner.left() + 1), inner.right() - 1)
+            for top in (y - 5, y - 1, y + 3):  # dashed, as the ghost curves are
+                painter.fillRect(QRectF(other - 1, top, 2, 2), t.ink)
         if card.target_mark is not None:
             at = min(max(x(card.target_mark), inner.left() + 4), inner.right() - 4)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -167,6 +182,19 @@ class CardView(QWidget):
                 QPolygonF([QPointF(at - 4, y - 9), QPointF(at + 4, y - 9), QPointF(at, y - 4)])
             )
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+    def _ghost_value(self, painter: QPainter, ghost: CardGhost, x: float, base: float, right: float) -> None:
+        """An arrow and the other value behind the own, smaller where there is no room for it."""
+        t = theme()
+        size = t.px(12)
+        x += t.px(6)
+        colour = t.state(ghost.state)
+        text = f"{ghost.value} {ghost.unit}".strip()
+        font = t.font("body_semibold")
+        if x + size + t.px(5) + paint.width(font, text) > right:
+            font = t.font("caption_semibold")
+        icons.draw(painter, "arrow_right", QPointF(round(x), round(base - t.px(11))), t.ink3, size)
+        paint.on_baseline(painter, x + size + t.px(5), base, text, font, colour)
 
     def _notes(self, painter: QPainter, box: QRectF) -> None:
         t, card = theme(), self.card
@@ -225,6 +253,17 @@ class CardStrip(QWidget):
             view.set_card(card)
         self.definition.set_hint(cards[1].hint)
         self.definition.setVisible(estimate.speed is not None)
+
+    def show_ghost(self, other: Estimate | None) -> None:
+        """Beside each number what another estimate makes of it; None takes it away."""
+        if other is None or self._estimate is None:
+            for view in self.cards:
+                view.set_ghost(None)
+            return
+        changed = cards_of(other, self._words, self._latency_as)
+        own = tuple(view.card for view in self.cards)
+        for view, ghost in zip(self.cards, ghosts_of(own, self._estimate, changed, other), strict=True):
+            view.set_ghost(ghost)
 
     def set_definition(self, definition: str) -> None:
         """Measure the time of a token as "tpot" or "itl"."""

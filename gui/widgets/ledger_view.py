@@ -1,7 +1,7 @@
 """The memory of one device: a stacked bar and the account below it."""
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from core.memory.ledger import LineKey
@@ -16,7 +16,13 @@ _SHARES_FROM = 520  # width from which the shares are shown
 
 
 class LedgerView(QWidget):
-    """Title, caption, bar and account.  ``density``: "small", "medium" or "large"."""
+    """Title, caption, bar and account.  ``density``: "small", "medium" or "large".
+
+    A line is chosen by a click on it or on its part of the bar: ``selected`` carries the key of its
+    derivation.
+    """
+
+    selected = Signal(str)
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,6 +30,13 @@ class LedgerView(QWidget):
         self._estimate: Estimate | None = None
         self._account: Account | None = None
         self._density = "medium"
+        self._chosen = ""  # key of the line that is unfolded
+        self._hovered: int | None = None  # row under the pointer or the keys
+        self._by_key = False
+        self._places: list[QRectF] = []
+        self._bar_box = QRectF()
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setMouseTracking(True)
         self.setObjectName("ledger")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
@@ -102,6 +115,7 @@ class LedgerView(QWidget):
                 paint.text(painter, head, account.shares, t.font("caption"), t.ink3, paint.RIGHT)
             top = t.px(self._head())
             bar = QRectF(0, top, self.width(), t.px(self._bar_height()))
+            self._bar_box = bar
             self._bar(painter, bar, account, t)
             self._account_rows(painter, bar.bottom() + t.px(10), account, t)
         painter.end()
@@ -169,8 +183,18 @@ class LedgerView(QWidget):
         shares = self._with_shares()
         right = self.width() - (t.px(74) if shares else 0)
         y = top
-        for row in account.rows:
-            self._row(painter, row, QRectF(0, y, self.width(), row_height), right, shares, t)
+        self._places = []
+        for index, row in enumerate(account.rows):
+            box = QRectF(0, y, self.width(), row_height)
+            self._places.append(box)
+            chosen = bool(row.key) and row.key == self._chosen
+            if chosen or index == self._hovered:
+                painter.fillRect(box, t.accent_soft if chosen else t.side)
+            if chosen and t.name == "contrast":
+                paint.frame(painter, box, t.accent, 2)
+            self._row(painter, row, box, right, shares, t)
+            if index == self._hovered and self._by_key and self.hasFocus():
+                paint.focus_ring(painter, box, t.accent, 4)
             y += row_height
 
     def _row(self, painter: QPainter, row: Row, box: QRectF, right: float, shares: bool, t: Theme) -> None:
@@ -201,3 +225,77 @@ class LedgerView(QWidget):
         )
         if shares and row.share:
             paint.text(painter, box, row.share, t.font("caption"), t.ink3, paint.RIGHT)
+
+    # -- choosing --------------------------------------------------------------------------------
+
+    def select(self, key: str) -> None:
+        """Mark the line that is unfolded, "" for none."""
+        if key != self._chosen:
+            self._chosen = key
+            self.update()
+
+    def row_at(self, place: QPointF) -> int | None:
+        """Index of the row at a place: in the account, or by its part of the bar."""
+        account = self._account
+        if account is None:
+            return None
+        for index, box in enumerate(self._places):
+            if box.contains(place):
+                return index
+        bar = self._bar_box
+        if bar.contains(place):
+            edge = bar.left()
+            for key, share in account.segments:
+                edge += share * bar.width()
+                if place.x() < edge:
+                    return next((i for i, row in enumerate(account.rows) if row.key == key), None)
+        return None
+
+    def _hover(self, index: int | None, by_key: bool = False) -> None:
+        if (index, by_key) != (self._hovered, self._by_key):
+            self._hovered, self._by_key = index, by_key
+            self.update()
+
+    def _choose(self, index: int) -> None:
+        if self._account is not None:
+            key = self._account.rows[index].key
+            self.selected.emit(f"ledger.{key}" if key else "memory_per_device")
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Mark the row under the pointer."""
+        self._hover(self.row_at(event.position()))
+
+    def leaveEvent(self, _event: object) -> None:
+        """Unmark."""
+        if not self._by_key:
+            self._hover(None)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Choose the row."""
+        index = self.row_at(event.position())
+        if event.button() == Qt.MouseButton.LeftButton and index is not None:
+            self._choose(index)
+        else:
+            super().mousePressEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Up and Down walk over the rows, Enter and Space choose."""
+        key, last = event.key(), len(self._places) - 1
+        now = -1 if self._hovered is None else self._hovered
+        if key in (Qt.Key.Key_Up, Qt.Key.Key_Down) and last >= 0:
+            self._hover(min(max(now + (1 if key == Qt.Key.Key_Down else -1), 0), last), True)
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and now >= 0:
+            self._choose(now)
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """By keyboard the first row is marked."""
+        super().focusInEvent(event)
+        if event.reason() in paint.KEYBOARD:
+            self._hover(0, True)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Unmark."""
+        super().focusOutEvent(event)
+        self._hover(None)

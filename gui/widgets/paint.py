@@ -60,10 +60,11 @@ def hairline(painter: QPainter, x1: float, y1: float, x2: float, y2: float, colo
 def hatch(painter: QPainter, box: QRectF, ground: QColor, colour: QColor, pitch: float = 6.0) -> None:
     """Fill with diagonals; drawn as lines, so that it is the same at every pixel density."""
     painter.save()
-    painter.setClipRect(box, Qt.ClipOperation.IntersectClip)
     painter.fillRect(box, ground)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(QPen(colour, 1.2))
+    pen = QPen(colour, 1.2)
+    pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+    painter.setPen(pen)
     # Anchored to the origin, so that neighbouring boxes and repaints continue one pattern.
     rise = box.height()
     start = (box.left() + box.top()) // pitch * pitch
@@ -71,7 +72,10 @@ def hatch(painter: QPainter, box: QRectF, ground: QColor, colour: QColor, pitch:
     offset = start
     while offset < box.right() + box.bottom() + pitch:
         x = offset - box.bottom()
-        lines.append(QLineF(x, box.bottom(), x + rise, box.top()))
+        # Cut here and not by the painter: an SVG forgets where a clip stands.
+        first, last = max(x, box.left()), min(x + rise, box.right())
+        if last > first:
+            lines.append(QLineF(first, box.bottom() - (first - x), last, box.bottom() - (last - x)))
         offset += pitch
     painter.drawLines(lines)
     painter.restore()

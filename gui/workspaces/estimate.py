@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from core.planning.arrival_rate import rate_for_users
 from core.results import Estimate
@@ -14,7 +14,8 @@ from gui.document import Document
 from gui.estimation import Estimation
 from gui.forms.panel import FormsPanel
 from gui.messages import MessageArea
-from gui.sizes import LEAST_CENTRE, LEAST_FORMS, Sizes
+from gui.panels.side import Side
+from gui.sizes import LEAST_CENTRE, LEAST_FORMS, Sizes, right_width
 from gui.summary_bar import SummaryBar
 from gui.theme import manager, theme
 from gui.widgets.cards import CardStrip
@@ -50,10 +51,11 @@ class EstimateWorkspace(QWidget):
         self.tabs = PlotTabs(estimation, words, self.ledger)
         self._opened = self._open_sections()
         self._arrange()
+        self.side = Side(self, document, estimation, words)
         manager.changed.connect(self._restyle)
         self._restyle()
         estimation.point_ready.connect(self._show_point)
-        self.tabs.users_dragged.connect(self._on_users_dragged)
+        self.tabs.users_dragged.connect(self.drag_users)
         self.tabs.drag_finished.connect(document.end_merge)
 
     # -- arrangement -----------------------------------------------------------------------------
@@ -74,7 +76,10 @@ class EstimateWorkspace(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.summary)
-        column.addWidget(self._splitter, 1)
+        self.beside = QHBoxLayout()  # advice and derivation stand at the right of both
+        self.beside.setSpacing(0)
+        self.beside.addWidget(self._splitter, 1)
+        column.addLayout(self.beside, 1)
 
     def _summaries(self) -> list[tuple[str, str, str]]:
         return [
@@ -84,7 +89,7 @@ class EstimateWorkspace(QWidget):
 
     def _centre(self) -> QWidget:
         centre = Ground("canvas")
-        column = QVBoxLayout(centre)
+        column = self.message_place = QVBoxLayout(centre)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.messages)
@@ -109,15 +114,32 @@ class EstimateWorkspace(QWidget):
         if self._open_sections() == self._opened:  # nobody has opened or closed one by hand
             self.forms.open_first(sizes.open_sections)
             self._opened = self._open_sections()
-        if not self._width_chosen:
-            self._set_forms_width(t.px(sizes.forms) - 1)
         self.tabs.set_sizes(sizes)
+        self._place_side()
+
+    def _place_side(self) -> None:
+        """Advice and derivation beside the centre, or behind a rail."""
+        if self._sizes is not None:
+            right = right_width(self._sizes, self.size(), theme().scale, self.forms.isHidden())
+            self.side.set_sizes(self._sizes, right)
+            self._keep_forms_width()
+
+    def _keep_forms_width(self) -> None:
+        if self._sizes is not None and not self._width_chosen:
+            self._set_forms_width(theme().px(self._sizes.forms) - 1)  # the handle is the last pixel
 
     def _open_sections(self) -> tuple[str, ...]:
         return tuple(key for key, section in self.forms.sections.items() if section.is_open)
 
     def _set_forms_width(self, width: int) -> None:
-        self._splitter.setSizes([width, max(1, self.width() - width - 1)])
+        taken = sum(
+            part.maximumWidth() for part in self._parts_beside() if not part.isHidden()
+        )  # they have a fixed width
+        self._splitter.setSizes([width, max(1, self.width() - taken - width - 1)])
+
+    def _parts_beside(self) -> list[QWidget]:
+        items = (self.beside.itemAt(index) for index in range(1, self.beside.count()))
+        return [widget for item in items if item is not None and (widget := item.widget()) is not None]
 
     def _on_splitter_moved(self, _position: int, _index: int) -> None:
         self._width_chosen = True
@@ -125,13 +147,13 @@ class EstimateWorkspace(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The forms keep their width; the centre takes what is left."""
         super().resizeEvent(event)
-        if self._sizes is not None and not self._width_chosen:
-            self._set_forms_width(theme().px(self._sizes.forms) - 1)  # the handle is the last pixel
+        self._place_side()
 
     def fold_forms(self, folded: bool) -> None:
         """Give the whole width to the results, for meetings."""
         self.forms.setVisible(not folded)
         self.summary.setVisible(folded)
+        self._place_side()
 
     # -- plots -----------------------------------------------------------------------------------
 
@@ -154,7 +176,7 @@ class EstimateWorkspace(QWidget):
         if key in TABS_IN_ORDER:
             self.tabs.show_tab(key)
 
-    def _on_users_dragged(self, users: int) -> None:
+    def drag_users(self, users: int) -> None:
         """The form follows the handle: the users, or the arrival rate that makes so many."""
         scenario, point = self._document.scenario, self._estimation.estimate
         if scenario.workload.load == "users":
@@ -189,6 +211,19 @@ class EstimateWorkspace(QWidget):
         if sizes is not None:
             self.set_sizes(sizes)
         self.update()
+
+    # -- as one of the workspaces ----------------------------------------------------------------
+
+    def activate(self) -> None:
+        """In sight again: the tab of plots gets what it missed."""
+        self.tabs.resume()
+
+    def deactivate(self) -> None:
+        """Out of sight: nothing runs here by itself."""
+
+    def settled(self) -> bool:
+        """Whether the plots show the scenario as it stands."""
+        return self._estimation.shown_revision == self._document.revision
 
     def parts(self) -> Sequence[QWidget]:
         """What an edit must repaint first."""

@@ -28,7 +28,7 @@ from gui.widgets.notes_line import NotesLine
 from gui.workspaces.parts import Caption, Ground
 
 if TYPE_CHECKING:  # at run time they come after the first paint
-    from gui.plots.base import PlotPane
+    from gui.plots.base import Ghost, PlotPane
     from gui.plots.request_timeline import RequestTimeline
     from gui.plots.roofline import Roofline
     from gui.plots.step_time import StepTime
@@ -50,6 +50,7 @@ class PlotTabs(QWidget):
     users_dragged = Signal(int)
     drag_finished = Signal()
     tab_changed = Signal(str)
+    selected = Signal(str)  # a number in a plot was clicked: its key among the derivations
 
     def __init__(
         self, estimation: Estimation, words: Words, first: QWidget, parent: QWidget | None = None
@@ -66,6 +67,7 @@ class PlotTabs(QWidget):
         self.step: StepTime | None = None
         self.request: RequestTimeline | None = None
         self.notes: dict[TabKey, NotesLine] = {}
+        self._ghosts: dict[str, tuple[Ghost, ...]] = {}
         self._places: list[QWidget] = [first, *(QWidget() for _ in range(_PLOTS))]
         self._pages: dict[TabKey, QWidget] = {}
         column = QVBoxLayout(self)
@@ -148,6 +150,21 @@ class PlotTabs(QWidget):
         """Choose a tab."""
         self.tabs[key].setChecked(True)
 
+    def resume(self) -> None:
+        """In sight again, after another workspace has asked for something else."""
+        if self._loaded:
+            self._estimation.want(_VIEWS[self.current])
+
+    def set_ghosts(self, source: str, ghosts: "tuple[Ghost, ...]") -> None:
+        """Curves of other scenarios behind the own, by who asks for them ("pinned", "advice")."""
+        self._ghosts[source] = ghosts
+        self._show_ghosts()
+
+    def _show_ghosts(self) -> None:
+        shown = tuple(ghost for source in sorted(self._ghosts) for ghost in self._ghosts[source])
+        for plot in self.plots:
+            plot.show_ghosts(shown)
+
     def _choose(self, key: TabKey) -> None:
         self.current = key
         if not self._loaded:
@@ -168,6 +185,8 @@ class PlotTabs(QWidget):
         for plot in self.plots:
             plot.users_dragged.connect(self.users_dragged)
             plot.drag_finished.connect(self.drag_finished)
+            plot.selected.connect(self.selected)
+        self._show_ghosts()
         for place in self._places[1:]:
             self._grid.removeWidget(place)
             place.deleteLater()
@@ -198,12 +217,14 @@ class PlotTabs(QWidget):
         from gui.plots.registry import ROOFLINE
 
         self.roofline = ROOFLINE(self._words)
+        self.roofline.selected.connect(self.selected)
         return self._page("roofline", self.roofline, notes=True)
 
     def _make_step(self) -> QWidget:
         from gui.plots.registry import STEP
 
         self.step = STEP(self._words)
+        self.step.selected.connect(self.selected)
         page = self._page("step", self.step, notes=True)
         layout = page.layout()
         if isinstance(layout, QVBoxLayout):
