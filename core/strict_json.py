@@ -15,9 +15,17 @@ from core.errors import Problem, UnreadableFile
 
 MAX_BYTES = 20 * 2**20
 MAX_DEPTH = 64
+# Of a text: what may open an object or a list, and what may divide their parts.  A tree of millions of
+# empty objects would take gibibytes before anything could be said about it.
+MAX_GROUPS = 400_000
+MAX_PARTS = 2_000_000
 _MAX_DIGITS = 40  # of one number; the largest that any field takes has 17
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SHOWN = 60  # characters of a foreign text that a message repeats
+
+
+# What a value stands in, and under which key; kept as it is until it has to be said.
+_Place = tuple[Any, str | int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,7 @@ def parse(data: bytes, max_bytes: int = MAX_BYTES) -> Any:
     """Return the tree of dicts, lists, texts, finite numbers, booleans and None.
 
     Raises UnreadableFile with the code ``file.empty``, ``file.too_large`` {limit}, ``file.not_text``,
+    ``file.too_many_parts`` {limit},
     ``file.cut_off``, ``file.not_json`` {line, column}, ``file.too_deep`` {limit}, ``field.duplicate``,
     ``field.number`` {text} or ``field.not_text``.
     """
@@ -40,6 +49,8 @@ def parse(data: bytes, max_bytes: int = MAX_BYTES) -> Any:
     text = _decoded(data)
     if not text.strip():
         raise UnreadableFile(Problem("file.empty"))
+    if text.count("{") + text.count("[") > MAX_GROUPS or text.count(",") > MAX_PARTS:
+        raise UnreadableFile(Problem("file.too_many_parts", values={"limit": MAX_GROUPS}))
     try:
         tree = json.loads(
             text,
@@ -105,26 +116,35 @@ def _check(tree: Any, surrogates: bool) -> None:
 
     ``surrogates``: texts may hold halves of characters, which no file can be written with.
     """
-    pending: list[tuple[Any, tuple[str, ...]]] = [(tree, ())]
+    pending: list[tuple[Any, _Place | None, int]] = [(tree, None, 0)]
     while pending:
-        node, path = pending.pop()
-        if isinstance(node, str):
+        node, place, depth = pending.pop()
+        if isinstance(node, str) and (depth or not _is_text(node)):
             node = _Refused("field.not_text", node)
         if isinstance(node, _Refused):
-            place = ".".join(path)
-            values: dict[str, object] = {"field": place, "text": shortened(node.text)}
-            raise UnreadableFile(Problem(node.code, (place,), values))
-        if len(path) > MAX_DEPTH:
+            path = _path(place)
+            values: dict[str, object] = {"field": path, "text": shortened(node.text)}
+            raise UnreadableFile(Problem(node.code, (path,), values))
+        if depth > MAX_DEPTH:
             raise UnreadableFile(Problem("file.too_deep", values={"limit": MAX_DEPTH}))
-        pending.extend((child, (*path, shortened(key))) for key, child in _children(node, surrogates))
+        pending.extend((child, (place, key), depth + 1) for key, child in _children(node, surrogates))
 
 
-def _children(node: Any, surrogates: bool) -> Iterator[tuple[str, Any]]:
+def _path(place: _Place | None) -> str:
+    """A place in dotted form."""
+    keys: list[str] = []
+    while place is not None:
+        place, key = place
+        keys.append(shortened(str(key)))
+    return ".".join(reversed(keys))
+
+
+def _children(node: Any, surrogates: bool) -> Iterator[tuple[str | int, Any]]:
     """Parts that may hold or be a refused value, with their keys; a text only when it is broken."""
     if isinstance(node, dict):
-        parts: Iterator[tuple[str, Any]] = iter(node.items())
+        parts: Iterator[tuple[str | int, Any]] = iter(node.items())
     elif isinstance(node, list):
-        parts = ((str(index), child) for index, child in enumerate(node))
+        parts = iter(enumerate(node))
     else:
         return
     for key, child in parts:

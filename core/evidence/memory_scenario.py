@@ -14,6 +14,7 @@ from core.spec.engine import Engine, EngineName, Precision
 from core.spec.model import Model
 from core.spec.scenario import Scenario
 from core.spec.speculative import DraftKind, Speculative
+from core.strict_json import shortened
 
 # Buffers of llama.cpp do not depend on the device: any with much memory will do.
 _ANY_DEVICE = "MI300X"
@@ -131,10 +132,11 @@ def _speculative(record: MeasuredMemory) -> Speculative:
 def version_of(record: MeasuredMemory, name: str) -> str:
     """The engine's version in plain digits."""
     if "ik_llama" in record.engine:
-        return f"ik {record.version}"[:40]
+        return shortened(f"ik {record.version}")[:40]
     vague = re.match(r"\s*(\d+\.\d)x", record.version)
     found = re.search(r"\d+(?:\.\d+){1,2}", record.version)
-    version = _NEWEST_OF.get(vague[1], vague[1]) if vague else found[0] if found else record.version[:40]
+    stated = found[0] if found else shortened(record.version)[:40]
+    version = _NEWEST_OF.get(vague[1], vague[1]) if vague else stated
     if name == "vllm":
         if not found and not vague:
             version = "0.19"

@@ -67,7 +67,7 @@ def _on_all(plan: MemoryPlan, on_one: Expr) -> Expr:
 def _users(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
     steps, each, common = request_steps(point.scenario, plan)
     room: Expr = _pool(plan) - common if common is not None else _pool(plan)
-    held = largest(whole_down(room / each), 0) if each.value else Sym("0", 0) * 1
+    held = largest(whole_down(room / each), 0) if each.value else _free(plan.free_users)
     made = worked("most_users", "C_max", _on_all(plan, held), "count", Phrase(_ENGINE), "concurrency")
     made = _or_limited(made, "C_max", "most_users", point.capacity.max_users)
     running = plan.most_running()
@@ -76,6 +76,11 @@ def _users(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
     batch = Sym("S", running, "count", "S_max")
     at_once = least(made.symbol, batch)
     return (*steps, made, worked("at_once", "C_1", at_once, "count", Phrase(_ENGINE), "concurrency"))
+
+
+def _free(value: float) -> Expr:
+    """As many as there may be where nothing takes room."""
+    return Sym("limit", value, "count", "limit") * 1
 
 
 def _or_limited(made: Step, symbol: str, name: str, value: int) -> Step:
@@ -88,6 +93,8 @@ def _or_limited(made: Step, symbol: str, name: str, value: int) -> Step:
 
 def _tokens(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
     value = point.capacity.kv_tokens
+    if not plan.demand.request_bytes(point.scenario.workload.tokens_per_request):
+        return (worked("kv_tokens", "T", _free(value), "tokens", Phrase(_ENGINE), "kv_cache"),)
     if plan.demand.is_plain and plan.token_pool is None and plan.demand.groups:
         page = Sym("p", sum(g.page_bytes for g in plan.demand.groups), "B", "page_bytes")
         size = Sym("s", plan.demand.groups[0].page_tokens, "tokens", "page_tokens")
@@ -114,7 +121,7 @@ def _at_model_length(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
     reserved = plan.demand.reserved_bytes(length, plan.batched_tokens)
     limit = Sym("L_max", length, "tokens", "L_max")
     each = Sym("K_r", reserved, "GiB", "K_r")
-    held = whole_down(_pool(plan) / each) if reserved else Sym("0", 0) * 1
+    held = whole_down(_pool(plan) / each) if reserved else _free(plan.free_users)
     made = worked("most_users", "C_max", _on_all(plan, held), "count", Phrase(_ENGINE), "max_model_len")
     return (
         given("model_length", limit, "derivation.sources.input", "max_model_len"),
@@ -127,7 +134,7 @@ def _longest(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
     work, value = point.scenario.workload, point.capacity.max_length
     users = Sym("C_1", max(1, plan.users_on_one(work.users)), "count", "C_1")
     steps = [given("users_here", users, "derivation.sources.input", "concurrency")]
-    if work.shared_prefix_tokens == 0 and plan.demand.is_plain and plan.demand.groups:
+    if work.shared_prefix_tokens == 0 and plan.demand.is_plain and plan.demand.bytes_per_token():
         page = Sym("p", sum(g.page_bytes for g in plan.demand.groups), "B", "page_bytes")
         size = Sym("s", plan.demand.groups[0].page_tokens, "tokens", "page_tokens")
         share = worked("pool_share", "pool_1", whole_down(_pool(plan) / users), "GiB", Phrase(_ENGINE))

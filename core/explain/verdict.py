@@ -52,7 +52,7 @@ def missed_targets(scenario: Scenario, ceiling: Capacity, speed: Speed) -> tuple
         ),
         "concurrent_users": _over(float(targets.users or 0), max(ceiling.at_once, 1e-9)),
     }
-    missing = {key: ratio for key, ratio in ratios.items() if ratio > 1}
+    missing = {key: ratio for key, ratio in ratios.items() if not ratio <= 1}  # no number misses too
     return tuple(sorted(missing, key=lambda key: -missing[key]))
 
 

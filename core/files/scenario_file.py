@@ -60,8 +60,11 @@ def from_tree(tree: Any) -> Scenario:
     schema = tree.get("schema")
     if type(schema) is not int or schema < 1:
         code = "field.type_integer" if "schema" in tree else "field.missing"
+        if type(schema) is int:
+            code = "field.too_small"
         given = strict_json.shortened(json.dumps(schema))
-        raise UnreadableFile(Problem(code, ("schema",), {"field": "schema", "given": given}))
+        values: dict[str, object] = {"field": "schema", "given": given, "limit": 1}
+        raise UnreadableFile(Problem(code, ("schema",), values))
     if schema > migrations.CURRENT_SCHEMA:
         known = migrations.CURRENT_SCHEMA
         raise UnreadableFile(Problem("file.newer", values={"schema": schema, "known": known}))

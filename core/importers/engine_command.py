@@ -167,7 +167,8 @@ def apply_command(command: Command, base: Scenario) -> tuple[Scenario, tuple[Pro
 
 def _version(command: Command) -> str:
     if command.version:
-        return ".".join(command.version.split(".")[:2]) if command.engine == "vllm" else command.version
+        version = command.version[:40]
+        return ".".join(version.split(".")[:2]) if command.engine == "vllm" else version
     return VERSIONS.get(command.engine, "")
 
 

@@ -23,6 +23,7 @@ from core.importers.safetensors import (
     tensors_of,
 )
 from core.spec.architecture import StoredClass
+from core.spec.base import is_one_line
 from core.spec.formats import TensorClass
 from core.strict_json import shortened
 
@@ -86,8 +87,8 @@ def model_from_tree(config: Any, name: str) -> ImportedModel:
 
 def _name(config: Any, folder: Path) -> str:
     stated = config.get("_name_or_path") if isinstance(config, dict) else None
-    if isinstance(stated, str) and stated.strip("./ ") and len(stated) < 200 and "\n" not in stated:
-        return stated.rstrip("/").rpartition("/")[2] or folder.name or "model"
+    if isinstance(stated, str) and stated.strip("./ ") and len(stated) < 200 and is_one_line(stated):
+        return stated.rstrip("/").rpartition("/")[2] or shortened(folder.name) or "model"
     return shortened(folder.name) or "model"
 
 

@@ -20,7 +20,7 @@ from pydantic import Field, ValidationError
 from core.errors import InvalidScenario, Problem
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import Architecture, Attention, DenseMlp, LayerGroup
-from core.spec.base import Spec
+from core.spec.base import Line, Spec, Word
 from core.spec.engine import Engine, Precision
 from core.spec.model import Model
 from core.spec.problems import problems_of
@@ -45,16 +45,16 @@ _ANSWER_TOKENS = 512  # of the stated context, at most an eighth of it
 class TeachingModel(Spec):
     """The section ``model``."""
 
-    name: str = Field("", max_length=300)
+    name: Line = ""
     num_params_G: float = Field(gt=0, le=10_000)  # 10⁹ parameters
-    precision: str = "fp16"
+    precision: Word = "fp16"
     max_context: int = Field(ge=2, le=10**9)  # tokens, question and answer together
 
 
 class TeachingHardware(Spec):
     """The section ``hardware``."""
 
-    gpu_name: str = Field("", max_length=200)
+    gpu_name: Line = Field("", max_length=200)
     memory_bandwidth_GBps: float = Field(ge=0.1, le=10**7)
     total_memory_GB: float = Field(ge=0.1, le=100_000)
 
@@ -162,7 +162,7 @@ def _model(given: TeachingModel) -> tuple[Model, tuple[Problem, ...]]:
         vocabulary=_VOCABULARY,
         groups=(layer,),
         final_norm_parameters=shape.hidden,
-        stated_parameters=round(given.num_params_G * 1e9),
+        stated_parameters=max(1, round(given.num_params_G * 1e9)),
     )
     size = three_digits(given.num_params_G)
     name = given.name.strip() or f"{size}B"

@@ -11,11 +11,12 @@ from core.memory.plan import MemoryPlan
 from core.quantities import FloatArray
 from core.spec.architecture import MixtureOfExperts
 from core.spec.change import with_values
-from core.spec.checks import CACHE_FORMATS_OF, check
+from core.spec.checks import CACHE_FORMATS_OF, check, heads_divide
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 
 LONGEST = 10**9  # tokens, the largest length a scenario may have
+_MOST_DEVICES, _MOST_SHARING = 4096, 1024  # what a deployment may have, in all and in one group
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,9 @@ def capacity(scenario: Scenario, ledger: Ledger) -> Capacity:
         kv_bytes_per_token=plan.demand.bytes_per_token(),
         kv_tokens=plan.kv_tokens(work.tokens_per_request),
         max_users=plan.most_users(work.tokens_per_request, work.shared_prefix_tokens),
-        max_users_at_model_length=plan.replicas * plan.copies * (ledger.kv_pool_bytes // reserved)
-        if reserved
-        else 0,
+        max_users_at_model_length=plan.replicas
+        * plan.copies
+        * (ledger.kv_pool_bytes // reserved if reserved else plan.free_users),
         max_length=longest(plan, work.users, work.shared_prefix_tokens),
         max_running=plan.most_running(),
     )
@@ -65,15 +66,17 @@ def capacity(scenario: Scenario, ledger: Ledger) -> Capacity:
 
 def longest(plan: MemoryPlan, users: int, prefix: int) -> int:
     """Tokens that each of ``users`` requests may have; 0 when not even one fits."""
-    if prefix == 0 and plan.demand.is_plain:
+    if prefix == 0 and plan.demand.is_plain and plan.demand.bytes_per_token():
         return min(LONGEST, plan.demand.tokens_in(plan.pool // max(1, plan.users_on_one(users)), 1))
 
-    return _last(lambda tokens: plan.cache_bytes(users, tokens, min(prefix, tokens)) <= plan.pool)
+    room = plan.budget - sum(plan.fixed.values())
+    return _last(lambda tokens: plan.cache_bytes(users, tokens, min(prefix, tokens)) <= room)
 
 
 def longest_reserved(plan: MemoryPlan) -> int:
     """The largest max_model_len of which the engine can reserve one request; 0 when there is none."""
-    return _last(lambda tokens: plan.demand.reserved_bytes(tokens, plan.batched_tokens) <= plan.pool)
+    room = plan.budget - sum(plan.fixed.values())
+    return _last(lambda tokens: plan.demand.reserved_bytes(tokens, plan.batched_tokens) <= room)
 
 
 def _last(fits: Callable[[int], bool]) -> int:
@@ -222,7 +225,6 @@ _LAYERS_ON_ONE = ("llamacpp", "ollama", "transformers", "mlx")
 
 def _more_devices(scenario: Scenario) -> tuple[Change, ...]:
     deployment = scenario.deployment
-    most = max(8, scenario.accelerator.scale_up.max_devices)
     # Engines at home lay whole layers on each device, servers cut every layer.
     stages = scenario.engine.name in _LAYERS_ON_ONE
     field = "pipeline_parallel" if stages else "tensor_parallel"
@@ -231,16 +233,27 @@ def _more_devices(scenario: Scenario) -> tuple[Change, ...]:
         if stages
         else (deployment.tensor_parallel, deployment.pipeline_parallel)
     )
-    return _first_that_fits(
-        scenario,
+    linked = max(8, scenario.accelerator.scale_up.max_devices)
+    most = min(linked, _MOST_DEVICES // (other * deployment.replicas))
+    most = min(most, scenario.model.architecture.layers if stages else _MOST_SHARING)
+    sizes = (n for n in range(now + 1, most + 1) if stages or _divides(scenario, n))
+    changes = (
         (
-            (
-                Change("deployment.accelerators", size * other * deployment.replicas),
-                Change(f"deployment.{field}", size),
-            )
-            for size in range(now + 1, most + 1)
-        ),
+            Change("deployment.accelerators", size * other * deployment.replicas),
+            Change(f"deployment.{field}", size),
+        )
+        for size in sizes
     )
+    return _first_that_fits(scenario, changes)
+
+
+def _divides(scenario: Scenario, devices: int) -> bool:
+    """Whether a group of so many devices can be divided as the scenario asks."""
+    deployment = scenario.deployment
+    copies = deployment.attention_data_parallel
+    if devices % copies or devices % deployment.expert_parallel:
+        return False
+    return scenario.engine.name == "textbook" or heads_divide(scenario.model.architecture, devices // copies)
 
 
 def _layers_to_host(scenario: Scenario) -> tuple[Change, ...]:
@@ -251,12 +264,22 @@ def _layers_to_host(scenario: Scenario) -> tuple[Change, ...]:
     experts = any(isinstance(g.channel_mixer, MixtureOfExperts) for g in scenario.model.architecture.kinds)
     if experts:
         kept = range(scenario.engine.n_cpu_moe + 1, layers + 1)
-        found = _first_that_fits(scenario, ((Change("engine.n_cpu_moe", n),) for n in kept))
+        found = _least_that_fits(scenario, "engine.n_cpu_moe", kept)
         if found:
             return found
     on_device = layers + 1 if scenario.engine.n_gpu_layers is None else scenario.engine.n_gpu_layers
-    fewer = range(on_device - 1, -1, -1)
-    return _first_that_fits(scenario, ((Change("engine.n_gpu_layers", n),) for n in fewer))
+    return _least_that_fits(scenario, "engine.n_gpu_layers", range(min(on_device, layers + 1) - 1, -1, -1))
+
+
+def _least_that_fits(scenario: Scenario, path: str, values: range) -> tuple[Change, ...]:
+    """The first of values each of which needs less memory than the one before, by bisection."""
+    if not values or not _fits(scenario, (Change(path, values[-1]),)):
+        return ()
+    low, high = -1, len(values) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _fits(scenario, (Change(path, values[middle]),)) else (middle, high)
+    return (Change(path, values[high]),)
 
 
 def _share_devices(scenario: Scenario) -> tuple[Change, ...]:

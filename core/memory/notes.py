@@ -8,6 +8,7 @@ from core.memory.ledger import Ledger
 from core.memory.plan import MemoryPlan
 from core.model.cache import cache_kinds, kv_bytes_per_token
 from core.spec.architecture import Attention, LatentAttention
+from core.spec.checks import LABELS
 from core.spec.formats import CACHE_FORMATS
 from core.spec.scenario import Scenario
 from core.units import three_digits
@@ -39,8 +40,10 @@ def _model_length(scenario: Scenario, plan: MemoryPlan, ledger: Ledger) -> tuple
     length = scenario.engine.max_model_len
     if not ledger.fits or plan.demand.reserved_bytes(length, plan.batched_tokens) <= ledger.kv_pool_bytes:
         return ()
-    values: dict[str, object] = {"length": length, "most": longest_reserved(plan)}
-    return (Problem("model_length_exceeds_pool", ("engine.max_model_len",), values, "warning"),)
+    most = longest_reserved(plan)
+    values: dict[str, object] = {"engine": LABELS[scenario.engine.name], "length": length, "most": most}
+    code = "model_length_exceeds_pool" if most else "model_length_never_fits"
+    return (Problem(code, ("engine.max_model_len",), values, "warning"),)
 
 
 def _cache_rule(scenario: Scenario) -> tuple[Problem, ...]:

@@ -11,6 +11,10 @@ from core.memory.ledger import LINE_ORDER, Ledger, LedgerLine, LineKey
 from core.quantities import FloatArray, as_array
 from core.spec.workload import Workload
 
+# Where nothing that requests keep takes room, as many as one can think of.
+_NO_LIMIT = 10**9  # requests
+_NO_TOKEN_LIMIT = 10**15  # tokens of all requests
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
@@ -39,6 +43,18 @@ class MemoryPlan:
     def pool(self) -> int:
         """Bytes left for the cache, 0 when the rest exceeds the budget."""
         return max(0, self.budget - sum(self.fixed.values()))
+
+    @property
+    def free_users(self) -> int:
+        """Requests in one cache where none of them takes room in it."""
+        if sum(self.fixed.values()) > self.budget:
+            return 0
+        return _NO_LIMIT if self.slots is None else self.slots
+
+    def free_tokens(self, length: Any) -> Any:
+        """Tokens of such requests of ``length``, a number or an array."""
+        users = self.free_users
+        return length * 0 + _NO_TOKEN_LIMIT if users == _NO_LIMIT else users * length
 
     def users_on_one(self, users: int) -> int:
         """Requests at once in the fullest cache, of ``users`` in all."""
@@ -73,21 +89,28 @@ class MemoryPlan:
         requests = low + part * (high - low)
         # The common pages appear with the first request.
         cache = np.maximum(requests * each + np.minimum(count, 1.0) * common, float(self.least_cache))
-        return as_array(cache + float(sum(self.fixed.values())))
+        # Where the bytes of a request do not depend on its length the axis of lengths is still there.
+        shape = np.broadcast_shapes(count.shape, length.shape)
+        return as_array(np.broadcast_to(cache + float(sum(self.fixed.values())), shape))
 
     def kv_tokens(self, length: int) -> int:
         """Tokens that the pools of all replicas hold in requests of ``length``."""
-        if self.token_pool is not None and self.demand.bytes_per_token():
+        if not self.demand.request_bytes(length):
+            held = int(self.free_tokens(length))
+        elif self.token_pool is not None and self.demand.bytes_per_token():
             held = self.token_pool // self.demand.bytes_per_token()
         else:
             held = self.demand.tokens_in(self.pool, length)
         return self.replicas * self.copies * held
 
     def most_users(self, tokens: int, prefix: int) -> int:
-        """Requests of ``tokens`` that the pools of all replicas hold at once."""
+        """Requests of ``tokens`` that the pools of all replicas hold at once.
+
+        No limit where a request keeps nothing of its own.
+        """
         left = self.pool - int(self.demand.shared_bytes(tokens, prefix))
         each = int(self.demand.request_bytes(tokens, prefix))
-        held = max(0, left // each) if each else 0
+        held = max(0, left // each) if each else self.free_users
         if self.token_pool is not None and each > self.demand.state_bytes:
             held = min(held, self.token_pool // (each - self.demand.state_bytes))
         return self.replicas * self.copies * (held if self.slots is None else min(held, self.slots))

@@ -86,9 +86,9 @@ def _bands() -> tuple[Band, ...]:
 
 @cache
 def band(version: str) -> Band:
-    """The rules that hold for a version."""
+    """The rules that hold for a version; one before all that are known takes the oldest."""
     wanted = version_tuple(version)
-    return [b for b in _bands() if b.first <= wanted][-1]
+    return next((b for b in reversed(_bands()) if b.first <= wanted), _bands()[0])
 
 
 def is_large(device: Accelerator) -> bool:

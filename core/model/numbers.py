@@ -181,10 +181,7 @@ def _wider(arch: Architecture, hidden: int) -> dict[str, Any]:
 def _agree(arch: Architecture, name: Number) -> None:
     """Numbers that contradict each other."""
     for group in arch.groups:
-        mixer, channel = group.token_mixer, group.channel_mixer
+        mixer = group.token_mixer
         if isinstance(mixer, Attention) and mixer.heads % mixer.kv_heads:
             values: dict[str, object] = {"heads": mixer.heads, "kv_heads": mixer.kv_heads}
             raise InvalidScenario(Problem("model.kv_heads", (f"numbers.{name}",), values))
-        if isinstance(channel, MixtureOfExperts) and channel.experts_per_token > channel.experts:
-            values = {"experts": channel.experts, "top_k": channel.experts_per_token}
-            raise InvalidScenario(Problem("model.top_k", (f"numbers.{name}",), values))

@@ -255,7 +255,8 @@ def _memory(scenario: Scenario, prompt: FloatArray, output: FloatArray, prefix: 
     each = np.asarray(plan.demand.request_bytes(tokens, prefix), dtype=np.float64) * np.ones_like(tokens)
     whole = np.asarray(plan.demand.request_bytes(tokens), dtype=np.float64) * np.ones_like(tokens)
     common = np.asarray(plan.demand.shared_bytes(tokens, prefix), dtype=np.float64) * np.ones_like(tokens)
-    held = np.where(each > 0, np.maximum(0.0, np.floor((pool - common) / np.maximum(each, 1.0))), 0.0)
+    room = np.maximum(0.0, np.floor((pool - common) / np.maximum(each, 1.0)))
+    held = np.where(each > 0, room, float(plan.free_users))
     per_token = plan.demand.bytes_per_token()
     if plan.token_pool is not None:
         own = each - plan.demand.state_bytes
@@ -268,6 +269,7 @@ def _memory(scenario: Scenario, prompt: FloatArray, output: FloatArray, prefix: 
         kv_tokens = np.full_like(tokens, float(plan.demand.tokens_in(plan.pool, 1)))
     else:
         kv_tokens = np.where(whole > 0, np.floor(pool * tokens / np.maximum(whole, 1.0)), 0.0)
+    kv_tokens = np.where(whole > 0, kv_tokens, plan.free_tokens(tokens))
     reserved = plan.demand.reserved_bytes(scenario.engine.max_model_len, plan.batched_tokens)
     # A prefix differs from column to column, which ``needed_over`` takes as one number: the same rule here.
     fixed, least = float(sum(plan.fixed.values())), float(plan.least_cache)

@@ -126,7 +126,7 @@ def live(
         before = ahead_of_one(share, decode, step)
         ahead = others * (before * added + np.minimum(before * (wait / over.burst), wait))
         life = decode + base + 0.5 * step + over.own_prefill * mixed + ahead
-        reading = np.minimum(inside * added / life, _BUSIEST)
+        reading = np.clip(inside * added / life, 0.0, _BUSIEST)
         busy = over.arrival * reading / (1.0 - reading)
         return decode / (life + busy * mixed), busy
 

@@ -4,71 +4,74 @@ from typing import Literal
 
 from pydantic import Field
 
-from core.spec.base import Spec, declared
+from core.spec.base import Line, Remark, Spec, Word, declared
 
 GIB = 2**30
+# Far from zero and from infinity: rates are divided by and multiplied.
+_RATE = Field(None, ge=1e-3, le=1e7)
+_MOST_FACTS = 64
 
 
 class PeakTflops(Spec):
     """Dense peak rates, 10¹² operations per second; None: the hardware lacks the format."""
 
-    fp32: float | None = Field(None, gt=0)
-    tf32: float | None = Field(None, gt=0)
-    fp16: float | None = Field(None, gt=0)  # FP32 accumulation
-    fp16_fp16acc: float | None = Field(None, gt=0)
-    bf16: float | None = Field(None, gt=0)
-    fp8: float | None = Field(None, gt=0)
-    int8: float | None = Field(None, gt=0)
-    int4: float | None = Field(None, gt=0)
-    fp4: float | None = Field(None, gt=0)
+    fp32: float | None = _RATE
+    tf32: float | None = _RATE
+    fp16: float | None = _RATE  # FP32 accumulation
+    fp16_fp16acc: float | None = _RATE
+    bf16: float | None = _RATE
+    fp8: float | None = _RATE
+    int8: float | None = _RATE
+    int4: float | None = _RATE
+    fp4: float | None = _RATE
 
 
 class HostLink(Spec):
     """The way to host memory, one direction."""
 
-    gen: int | None = None
-    lanes: int | None = None
-    gbps_per_direction: float | None = Field(None, gt=0)
+    gen: int | None = Field(None, ge=1, le=100)
+    lanes: int | None = Field(None, ge=1, le=1024)
+    gbps_per_direction: float | None = _RATE
 
 
 class ScaleUp(Spec):
     """The fast link between devices of one node, one direction of one device."""
 
-    kind: str = "none"
-    gbps_per_direction: float | None = Field(None, gt=0)
-    max_devices: int = Field(1, ge=1)
+    kind: Word = "none"
+    gbps_per_direction: float | None = _RATE
+    max_devices: int = Field(1, ge=1, le=10**6)
 
 
 class Accelerator(Spec):
     """One device.  ``sources`` and ``confidence`` are per figure."""
 
-    name: str = Field(min_length=1, max_length=200)
-    vendor: str = ""
-    aliases: tuple[str, ...] = ()
-    architecture: str = ""
-    compute_capability: str | None = None
-    year: int | None = None
-    form_factor: str = ""
+    name: Line = Field(min_length=1, max_length=200)
+    vendor: Word = ""
+    aliases: tuple[Line, ...] = Field((), max_length=64)
+    architecture: Word = ""
+    compute_capability: Word | None = None
+    year: int | None = Field(None, ge=1970, le=2200)
+    form_factor: Word = ""
     kind: Literal["gpu", "apu", "npu", "cpu", "tpu"] = "gpu"
     memory_gb_nominal: float = declared(unit="GB", step=1, ge=0.1, le=100_000)
     memory_mib_reported: int | None = declared(None, unit="MiB", kind="count", ge=1, le=10**9)
     # Total memory as a program sees it; None: from the list of known devices or the size reported.
     memory_gib_driver: float | None = declared(None, unit="GiB", ge=0.1, le=100_000)
-    memory_type: str = ""
+    memory_type: Word = ""
     memory_bandwidth_gbps: float = declared(unit="GB/s", step=10, ge=0.1, le=10**7)
     unified_memory: bool = False
     peak_tflops: PeakTflops
-    l2_cache_mb: float | None = None
-    sm_count: int | None = None
-    boost_mhz: float | None = None
-    tdp_w: float | None = None
+    l2_cache_mb: float | None = Field(None, ge=0, le=10**6)
+    sm_count: int | None = Field(None, ge=1, le=10**6)
+    boost_mhz: float | None = Field(None, ge=1, le=10**6)
+    tdp_w: float | None = Field(None, ge=0, le=10**6)
     pcie: HostLink = HostLink()
     scale_up: ScaleUp = ScaleUp()
-    price_usd: float | None = None
-    cloud_usd_per_hour: float | None = None
-    sources: dict[str, str] = Field(default_factory=dict)
-    confidence: dict[str, str] = Field(default_factory=dict)
-    notes: str = ""
+    price_usd: float | None = Field(None, ge=0, le=10**9)
+    cloud_usd_per_hour: float | None = Field(None, ge=0, le=10**9)
+    sources: dict[Word, Remark] = Field(default_factory=dict, max_length=_MOST_FACTS)
+    confidence: dict[Word, Remark] = Field(default_factory=dict, max_length=_MOST_FACTS)
+    notes: Remark = ""
 
     def __hash__(self) -> int:
         return hash((self.name, self.memory_gb_nominal, self.memory_bandwidth_gbps))

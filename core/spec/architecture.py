@@ -8,11 +8,14 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from core.spec.base import Spec, declared
+from core.spec.base import Spec, Word, declared
 
 Count = Annotated[int, Field(ge=0, le=10**16)]
+Total = Annotated[int, Field(ge=1, le=10**16)]
+Width = Annotated[int, Field(ge=1, le=10**9)]  # of something that is there
 
 
 class SparseIndexer(Spec):
@@ -20,7 +23,7 @@ class SparseIndexer(Spec):
 
     heads: int = declared(kind="count", ge=1, le=4096)
     head_dim: int = declared(kind="count", ge=1, le=65536)
-    top_k: int = declared(kind="count", ge=1)  # tokens that are read at most
+    top_k: int = declared(kind="count", ge=1, le=10**9)  # tokens that are read at most
     tokens_per_key: int = declared(1, kind="count", ge=1, le=1_000_000)  # that share one cached key
     key_projections: int = declared(1, kind="count", ge=1, le=64)  # hidden × head_dim matrices
     head_weights: bool = True  # a learned weight for each of its heads
@@ -35,8 +38,8 @@ class Attention(Spec):
     heads: int = declared(kind="count", ge=1, le=4096)
     kv_heads: int = declared(kind="count", ge=1, le=4096)
     head_dim: int = declared(kind="count", ge=1, le=65536)
-    value_head_dim: int | None = None  # None: as head_dim
-    window: int | None = None  # tokens a layer looks back; None: all of them
+    value_head_dim: Width | None = None  # None: as head_dim
+    window: Width | None = None  # tokens a layer looks back; None: all of them
     window_kind: Literal["sliding", "chunked"] = "sliding"
     qkv_bias: bool = False
     output_bias: bool = False
@@ -45,7 +48,7 @@ class Attention(Spec):
     sinks: bool = False  # one learned logit a head
     reuses_cache: bool = False  # reads the cache of an earlier layer, has no K and V of its own
     key_is_value: bool = False  # one projection makes both K and V; both are cached
-    query_rank: int | None = None  # queries go through a narrow space with a norm; None: one projection
+    query_rank: Width | None = None  # queries go through a narrow space with a norm; None: one projection
     source: Literal["text", "image"] = "text"  # image: keys and values are of the image's tokens
     indexer: SparseIndexer | None = None
     other_parameters: Count = 0  # small tensors without a field of their own
@@ -56,7 +59,7 @@ class LatentAttention(Spec):
 
     kind: Literal["latent_attention"] = "latent_attention"
     heads: int = declared(kind="count", ge=1, le=4096)
-    query_rank: int | None = None  # None: a plain query projection
+    query_rank: Width | None = None  # None: a plain query projection
     kv_rank: int = declared(kind="count", ge=1, le=65536)
     nope_head_dim: int = declared(kind="count", ge=0, le=65536)
     rope_head_dim: int = declared(kind="count", ge=0, le=65536)
@@ -81,7 +84,7 @@ class CompressedAttention(Spec):
     output_groups: int = declared(kind="count", ge=1, le=4096)
     output_rank: int = declared(kind="count", ge=1, le=65536)
     window: int = declared(kind="count", ge=1, le=10**9)
-    tokens_per_entry: int | None = None
+    tokens_per_entry: Width | None = None
     compressor_projections: Count = 0  # hidden × head_dim matrices that make an entry
     indexer: SparseIndexer | None = None  # picks among the entries
     sinks: bool = False  # one learned logit a head
@@ -113,7 +116,7 @@ class DenseMlp(Spec):
     """A feed-forward block, plain (two matrices) or gated (three)."""
 
     kind: Literal["mlp"] = "mlp"
-    intermediate: int = declared(kind="count", ge=1)
+    intermediate: int = declared(kind="count", ge=1, le=10**9)
     gated: bool = True
     bias: bool = False
 
@@ -124,16 +127,27 @@ class MixtureOfExperts(Spec):
     kind: Literal["moe"] = "moe"
     experts: int = declared(kind="count", ge=1, le=65536)
     experts_per_token: int = declared(kind="count", ge=1, le=65536)
-    intermediate: int = declared(kind="count", ge=1)  # width of one routed expert
+    intermediate: int = declared(kind="count", ge=1, le=10**9)  # width of one routed expert
     gated: bool = True
     expert_bias: bool = False
     shared_intermediate: Count = 0  # summed width of the shared experts
     shared_gate: bool = False  # one extra output that weighs the shared experts
     router_bias: bool = False
     dense_intermediate: Count = 0  # a dense block that runs beside the experts
-    latent_width: int | None = None  # experts work in a narrower space, reached by two projections
+    latent_width: Width | None = None  # experts work in a narrower space, reached by two projections
     zero_experts: Count = 0  # choices of the router that compute nothing
     other_parameters: Count = 0
+
+    @model_validator(mode="after")
+    def _chosen_from_all(self) -> Self:
+        """A token visits no expert twice."""
+        if self.experts_per_token > self.experts + self.zero_experts:
+            raise PydanticCustomError(
+                "experts_per_token",
+                "more than there are",
+                {"experts": self.experts, "top_k": self.experts_per_token},
+            )
+        return self
 
 
 TokenMixer = Annotated[
@@ -162,9 +176,9 @@ class LayerGroup(Spec):
 class StoredClass(Spec):
     """What a file holds of one class of tensors (``core.spec.formats.TensorClass``)."""
 
-    tensor_class: str
+    tensor_class: Word
     bytes: Count
-    parameters: Annotated[int, Field(ge=1, le=10**16)]
+    parameters: Total
 
 
 class Architecture(Spec):
@@ -174,7 +188,7 @@ class Architecture(Spec):
     vocabulary: int = declared(kind="count", ge=1, le=10_000_000)
     groups: tuple[LayerGroup, ...] = Field(min_length=1, max_length=4096)
     tied_embeddings: bool = False
-    embedding_width: int | None = None  # None: as hidden
+    embedding_width: Width | None = None  # None: as hidden
     position_parameters: Count = 0  # learned position table
     final_norm_parameters: Count = 0
     head_bias: bool = False
@@ -185,10 +199,10 @@ class Architecture(Spec):
     # The multi-token-prediction module, kept out of every total: its layers, and what is beside them.
     mtp_groups: tuple[LayerGroup, ...] = Field((), max_length=64)
     mtp_other_parameters: Count = 0
-    stated_parameters: int | None = None  # "by numbers": the derived parts are scaled to this total
+    stated_parameters: Total | None = None  # "by numbers": the derived parts are scaled to this total
     # Sizes found in the model's own file, where that is at hand: they hold for ``file_format``, a key of
     # the weight formats, in place of the format's own bits.
-    file_format: str = ""
+    file_format: Word = ""
     file_sizes: tuple[StoredClass, ...] = Field((), max_length=16)
 
     @cached_property

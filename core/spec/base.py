@@ -5,10 +5,35 @@ file checks and tooltips read this declaration.  The words of a field live in th
 each language under ``fields.<class>.<field>.{label,help}``.
 """
 
-from typing import Any, NamedTuple
+import unicodedata
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
+
+# Control characters, halves of characters, and what turns the direction of writing.
+_UNSHOWN_CATEGORIES = frozenset({"Cc", "Cs"})
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def is_one_line(text: str) -> bool:
+    """Whether a text can be shown anywhere: no control characters, which would steer a terminal."""
+    if text.isascii():
+        return text.isprintable()
+    return not any(unicodedata.category(c) in _UNSHOWN_CATEGORIES or c in _TURNING for c in text)
+
+
+def _one_line(text: str) -> str:
+    if not is_one_line(text):
+        raise PydanticCustomError("control_characters", "holds control characters")
+    return text
+
+
+# Texts are bounded: an endless one would be hashed, drawn and written with every edit.
+Line = Annotated[str, Field(max_length=300), AfterValidator(_one_line)]
+Word = Annotated[str, Field(max_length=60), AfterValidator(_one_line)]  # a version, a key, a date
+Remark = Annotated[str, Field(max_length=10_000)]  # may have several lines
 
 
 class Spec(BaseModel):

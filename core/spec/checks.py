@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from core.errors import Problem
-from core.spec.architecture import Attention, LatentAttention, MixtureOfExperts
+from core.spec.architecture import Architecture, Attention, LatentAttention, MixtureOfExperts
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 
@@ -22,7 +22,7 @@ CACHE_FORMATS_OF: dict[str, tuple[str, ...]] = {
 # A float32 model has a float32 cache.
 _FOLLOWING_CACHE_FORMAT = {"fp32": "fp32"}
 _PLAIN_WEIGHTS = ("bf16", "fp16", "fp32")
-_LABELS = {
+LABELS = {
     "vllm": "vLLM",
     "sglang": "SGLang",
     "trtllm": "TensorRT-LLM",
@@ -91,11 +91,7 @@ def _heads(scenario: Scenario) -> Iterator[Problem]:
     tp = scenario.deployment.attention_tensor_parallel
     if scenario.engine.name == "textbook" or tp == 1:
         return
-    mixers = [
-        g.token_mixer
-        for g in scenario.model.architecture.kinds
-        if isinstance(g.token_mixer, Attention | LatentAttention)
-    ]
+    mixers = _divided(scenario.model.architecture)
     for mixer in mixers:
         if not _splits(mixer, tp):
             most = scenario.deployment.accelerators
@@ -106,6 +102,16 @@ def _heads(scenario: Scenario) -> Iterator[Problem]:
                 {"heads": mixer.heads, "tp": tp, "allowed": ", ".join(map(str, allowed))},
             )
             return
+
+
+def _divided(architecture: Architecture) -> list[Attention | LatentAttention]:
+    mixers = (g.token_mixer for g in architecture.kinds)
+    return [m for m in mixers if isinstance(m, Attention | LatentAttention)]
+
+
+def heads_divide(architecture: Architecture, devices: int) -> bool:
+    """Whether the heads of every layer can be divided among so many devices."""
+    return devices == 1 or all(_splits(mixer, devices) for mixer in _divided(architecture))
 
 
 def _splits(mixer: Attention | LatentAttention, tp: int) -> bool:
@@ -165,7 +171,7 @@ def _formats(scenario: Scenario) -> Iterator[Problem]:
     else:
         yield from _cache_format(scenario)
     if weights in WEIGHT_FORMATS and not loads(scenario.engine.name, weights):
-        values = {"engine": _LABELS[scenario.engine.name], "format": WEIGHT_FORMATS[weights].label}
+        values = {"engine": LABELS[scenario.engine.name], "format": WEIGHT_FORMATS[weights].label}
         yield Problem("weight_format_engine", ("precision.weights",), values)
 
 
@@ -178,7 +184,7 @@ def _cache_format(scenario: Scenario) -> Iterator[Problem]:
     if cache not in allowed:
         values = {
             "format": CACHE_FORMATS[cache].label,
-            "engine": _LABELS[engine.name],
+            "engine": LABELS[engine.name],
             "allowed": ", ".join(CACHE_FORMATS[f].label for f in allowed if f),
         }
         yield Problem("cache_format_engine", ("precision.kv_cache",), values)
@@ -212,7 +218,7 @@ def _device(scenario: Scenario) -> Iterator[Problem]:
     device, engine = scenario.accelerator, scenario.engine.name
     vendors = _VENDORS.get(engine)
     if vendors and device.vendor and device.vendor not in vendors:
-        values = {"engine": _LABELS[engine], "device": device.name}
+        values = {"engine": LABELS[engine], "device": device.name}
         yield Problem("engine_not_for_device", ("engine.name",), values, "warning")
     capability = device.compute_capability or ""
     if (
@@ -221,5 +227,5 @@ def _device(scenario: Scenario) -> Iterator[Problem]:
         and capability.replace(".", "", 1).isdigit()
         and float(capability) < _BF16_FROM
     ):
-        values = {"device": device.name, "engine": _LABELS[engine]}
+        values = {"device": device.name, "engine": LABELS[engine]}
         yield Problem("no_bf16", ("precision.weights",), values, "warning")

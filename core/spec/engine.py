@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from core.spec.base import Spec, declared
+from core.spec.base import Spec, Word, declared
 
 EngineName = Literal["vllm", "textbook", "sglang", "trtllm", "llamacpp", "ollama", "transformers", "mlx"]
 
@@ -13,8 +13,8 @@ _SERVERS = ("vllm", "sglang", "trtllm")
 class Precision(Spec):
     """Formats by key of ``core.spec.formats``."""
 
-    weights: str = declared("bf16", kind="choice", choices="weight_formats")
-    kv_cache: str = declared("bf16", kind="choice", choices="cache_formats")
+    weights: Word = declared("bf16", kind="choice", choices="weight_formats")
+    kv_cache: Word = declared("bf16", kind="choice", choices="cache_formats")
 
 
 class Engine(Spec):
@@ -25,7 +25,7 @@ class Engine(Spec):
     """
 
     name: EngineName = declared("vllm", kind="choice", choices="engines")
-    version: str = declared("0.21", kind="choice", choices="engine_versions")
+    version: Word = declared("0.21", kind="choice", choices="engine_versions")
     max_model_len: int = declared(16384, unit="tokens", kind="count", step=1024, ge=1, le=10**9)
     gpu_memory_utilization: float = declared(
         0.90, unit="1", kind="fraction", step=0.01, ge=0.05, le=1.0, engines=("vllm", "textbook")
@@ -48,7 +48,9 @@ class Engine(Spec):
     chunked_prefill_size: int | None = declared(
         None, unit="tokens", kind="count", step=512, ge=1, le=10**8, engines=("sglang",)
     )
-    max_mamba_cache_size: int | None = declared(None, kind="count", step=1, ge=1, engines=("sglang",))
+    max_mamba_cache_size: int | None = declared(
+        None, kind="count", step=1, ge=1, le=10**8, engines=("sglang",)
+    )
     # TensorRT-LLM
     kv_cache_free_gpu_mem_fraction: float | None = declared(
         None, unit="1", kind="fraction", step=0.01, ge=0.01, le=1.0, engines=("trtllm",)
@@ -57,13 +59,19 @@ class Engine(Spec):
     # llama.cpp and Ollama
     n_gpu_layers: int | None = declared(None, kind="count", step=1, ge=0, le=100_000, engines=_LLAMA)
     n_cpu_moe: int = declared(0, kind="count", step=1, ge=0, le=100_000, engines=_LLAMA)
-    n_batch: int | None = declared(None, unit="tokens", kind="count", step=256, ge=1, engines=_LLAMA)
-    n_ubatch: int | None = declared(None, unit="tokens", kind="count", step=128, ge=1, engines=_LLAMA)
+    n_batch: int | None = declared(
+        None, unit="tokens", kind="count", step=256, ge=1, le=10**8, engines=_LLAMA
+    )
+    n_ubatch: int | None = declared(
+        None, unit="tokens", kind="count", step=128, ge=1, le=10**8, engines=_LLAMA
+    )
     n_parallel: int | None = declared(None, kind="count", step=1, ge=1, le=4096, engines=_LLAMA)
     flash_attention: bool | None = declared(None, kind="choice", engines=_LLAMA)
     kv_unified: bool | None = declared(None, kind="choice", engines=_LLAMA)
     # MiB of attention scores at once at most; a fork of llama.cpp (versions "ik…") has this setting.
-    attention_max_batch_mib: int | None = declared(None, unit="MiB", kind="count", ge=1, engines=_LLAMA)
+    attention_max_batch_mib: int | None = declared(
+        None, unit="MiB", kind="count", ge=1, le=10**8, engines=_LLAMA
+    )
     kv_on_host: bool = declared(False, kind="choice", engines=_LLAMA)
     # auto: what the vendor of the device offers (CUDA, ROCm, Metal, SYCL)
     backend: Literal["auto", "vulkan"] = declared("auto", kind="choice", choices="backends", engines=_LLAMA)

@@ -70,6 +70,11 @@ def _problem(error: Any, tree: Any, prefix: str) -> Problem:
         values["limit"] = _plain(context[key])
     elif kind == "literal_error":
         code, values["choices"] = "field.choice", context["expected"].replace("'", "").replace(" or ", ", ")
+    elif kind == "control_characters":
+        code = "field.control_characters"
+    elif kind == "experts_per_token":
+        code, path = "model.top_k", f"{path}.experts_per_token"
+        values |= {"field": path, **context}
     elif kind in ("union_tag_invalid", "union_tag_not_found"):
         path = f"{path}.kind"
         values["field"] = path

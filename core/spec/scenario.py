@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from core.spec.accelerator import Accelerator
-from core.spec.base import Spec
+from core.spec.base import Line, Spec
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, Precision
 from core.spec.model import Model
@@ -15,7 +15,7 @@ from core.spec.workload import Targets, Workload
 class Scenario(Spec):
     """Self-contained: model and device are stored inside, so a file means the same for ever."""
 
-    name: str = Field("", max_length=300)
+    name: Line = ""
     model: Model
     accelerator: Accelerator
     deployment: Deployment = Deployment()

@@ -102,7 +102,7 @@ EDITED: dict[str, tuple[Edit, str, str]] = {
     "no compute": (
         lambda t: t["accelerator"]["peak_tflops"].update(fp16=0),
         "accelerator.peak_tflops.fp16",
-        "more than 0",
+        "at least 0.001",
     ),
     "unknown engine": (lambda t: t["engine"].update(name="warp"), "engine.name", "one of vllm"),
     "unknown layer": (
@@ -120,7 +120,7 @@ EDITED: dict[str, tuple[Edit, str, str]] = {
     ),
     "no schema": (lambda t: t.pop("schema"), "schema", "is missing"),
     "schema as text": (lambda t: t.update(schema="1"), "schema", "whole number"),
-    "schema zero": (lambda t: t.update(schema=0), "schema", "whole number"),
+    "schema zero": (lambda t: t.update(schema=0), "schema", "at least 1"),
     "schema true": (lambda t: t.update(schema=True), "schema", "whole number"),
     "not a number": (
         lambda t: t["workload"].update(request_rate=float("nan")),
