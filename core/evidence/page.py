@@ -13,11 +13,13 @@ from core.latency.factors import Factor, load_factors
 from core.words import Words
 
 LEFT_OUT = "data/evidence/left_out.json"
+LEFT_OUT_STREAMS = "data/evidence/left_out_streams.json"  # of engines without a server of their own
 
 
 def left_out_figures() -> dict[str, Any]:
-    """What the fitting tool found with models and devices left out, by group."""
+    """What the fitting tools found with models and devices left out, by group."""
     tree: dict[str, Any] = json.loads(resources.read_text(LEFT_OUT))
+    tree["groups"] |= json.loads(resources.read_text(LEFT_OUT_STREAMS))["groups"]
     return tree
 
 

@@ -1,6 +1,6 @@
 """Fit the profiles of llama.cpp, MLX and their kin anew and write them where they are packaged.
 
-    python packaging/fit_local.py MEASURED.jsonl [--write]
+    python -m core.evidence.fit_streams MEASURED.jsonl [--write]
 
 Prints the errors of all cases, and those of the cases whose whole model or device was left out.
 """
@@ -12,15 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
+import resources
 from core.evidence.fit_local import Link, Prior, Problem
 from core.evidence.measured import read_records
+from core.evidence.page import LEFT_OUT_STREAMS, summary
 from core.evidence.single_stream import Case, cases_of, plan_for, unfit
 from core.quantities import FloatArray
 
-FOLDER = ROOT / "resources" / "data" / "efficiency"
+FOLDER = Path(resources.__file__ or "").parent / "data" / "efficiency"
 LEAST_IN_A_BAND = 30
 KINDS = ("decode", "prefill")
 
@@ -42,6 +41,7 @@ def main(arguments: list[str]) -> None:
     show("left out, pooled", [*cases, *cases], both)
     if "--write" in arguments:
         write(problem, x, known, by_device)
+        write_left_out(cases, by_model, by_device)
 
 
 def show(name: str, cases: list[Case], errors: FloatArray) -> None:
@@ -109,6 +109,22 @@ def write(problem: Problem, x: FloatArray, known: FloatArray, unseen: FloatArray
         path.write_text(json.dumps(tree, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+def write_left_out(cases: list[Case], by_model: FloatArray, by_device: FloatArray) -> None:
+    """Store what the accuracy page shows."""
+    groups = {}
+    for group in dict.fromkeys(case.group for case in cases):
+        here = np.array([case.group == group for case in cases])
+        model, device = by_model[here].tolist(), by_device[here].tolist()
+        groups[f"{group}, local engines"] = {
+            "model": summary(model),
+            "device": summary(device),
+            "pooled": summary([*model, *device]),
+        }
+    tree = {"about": "By core.evidence.fit_streams.", "groups": groups}
+    path = Path(resources.__file__ or "").parent / LEFT_OUT_STREAMS
+    path.write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
+
+
 def values(problem: Problem, x: FloatArray, key: Link) -> dict[str, object]:
     """Fractions and microseconds that a profile states itself."""
     at = problem.links.index(key)
@@ -135,7 +151,7 @@ def values(problem: Problem, x: FloatArray, key: Link) -> dict[str, object]:
             continue
         value = float(start * np.exp(above[column])) if column is not None else start
         launch = name in launches or name in old
-        if not launch and not name.endswith("experts") and not name.endswith("experts_16"):
+        if not launch:
             value = min(value, 1.0)
         out["microseconds" if launch else "fractions"][name] = round(value, 1 if launch else 3)
     return {part: dict(sorted(found.items())) for part, found in out.items() if found}
