@@ -13,6 +13,7 @@ from typing import Any
 
 import resources
 from core.errors import Problem
+from core.typesetting import fill_chinese
 from core.units import show_count
 
 LANGUAGES = ("en", "zh_CN")
@@ -29,6 +30,11 @@ class Phrase:
 def counted(key: str, count: int) -> Phrase:
     """``key`` with ``{n}``, or ``key_one`` for one: "16 users", "1 user"."""
     return Phrase(f"{key}_one" if count == 1 else key, {"n": show_count(count)})
+
+
+def percent(share: float, digits: int = 0, sign: str = "") -> Phrase:
+    """A share of one as the language writes it: "76 %" in English, "76%" in Chinese."""
+    return Phrase("units.percent", {"n": f"{100 * share:{sign},.{digits}f}"})
 
 
 @cache
@@ -54,6 +60,10 @@ class Words:
     """The texts of one language."""
 
     def __init__(self, language: str = "en") -> None:
+        self.speak(language)
+
+    def speak(self, language: str) -> None:
+        """Go over to another language; whoever holds these words speaks it from now on."""
         self.language = language if language in LANGUAGES else "en"
         self._texts = _catalogue(self.language)
 
@@ -63,7 +73,10 @@ class Words:
         if text is None:
             return key
         filled = {k: self.phrase(v) if isinstance(v, Phrase) else v for k, v in values.items()}
-        return text.format_map(filled).strip() if values else text
+        if not values:
+            return text
+        chinese = self.language == "zh_CN"
+        return (fill_chinese(text, filled) if chinese else text.format_map(filled)).strip()
 
     def phrase(self, phrase: Phrase) -> str:
         """The text of a phrase, inner phrases included."""

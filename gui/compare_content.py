@@ -105,7 +105,7 @@ def table_text(
         for index, (cell, text) in enumerate(zip(row.cells, texts, strict=True)):
             line.append(text)
             if index != baseline:
-                line.append(cell.change_text)
+                line.append(words.phrase(cell.change_said) if cell.change_said else "")
         lines.append("\t".join(line))
     return "\n".join(lines)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from core.results import Estimate, Speed
 from core.units import show_bytes, show_time
-from core.words import Phrase
+from core.words import Phrase, percent
 
 _BUSY = 0.3  # share of the time from which on something counts as the cause
 
@@ -201,7 +201,7 @@ def _jitter(point: Estimate) -> _Weighed | None:
     speed = point.speed
     if speed is None or speed.prefill_share < _BUSY:
         return None
-    share = f"{100 * speed.prefill_share:.0f} %"
+    share = percent(speed.prefill_share)
     return Phrase("symptoms.share", {"share": share}), {"prompts_between": speed.prefill_share}
 
 
@@ -214,7 +214,7 @@ def _utilisation(point: Estimate) -> _Weighed | None:
         return None
     shares = speed.decode.shares
     weights = {"launch": shares["launch"], "link": shares["link"], "small_batch": shares["launch"]}
-    return Phrase("symptoms.share", {"share": f"{100 * idle:.0f} %"}), weights
+    return Phrase("symptoms.share", {"share": percent(idle)}), weights
 
 
 def _idle(speed: Speed) -> float:

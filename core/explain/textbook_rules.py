@@ -8,7 +8,7 @@ from core.spec.architecture import Attention, LatentAttention
 from core.spec.formats import CACHE_FORMATS
 from core.spec.scenario import Scenario
 from core.units import three_digits
-from core.words import Phrase
+from core.words import Phrase, percent
 
 
 def why_times(point: Estimate, key: str, speed: Speed) -> tuple[Phrase, ...]:
@@ -19,8 +19,7 @@ def why_times(point: Estimate, key: str, speed: Speed) -> tuple[Phrase, ...]:
     else:
         found.append(Phrase("derivation.why.cache_read"))
         if speed.prefill_share > 0.02:
-            share = f"{100 * speed.prefill_share:.0f} %"
-            found.append(Phrase("derivation.why.prompts", {"share": share}))
+            found.append(Phrase("derivation.why.prompts", {"share": percent(speed.prefill_share)}))
     if not speed.prefill.native:
         found.append(Phrase("derivation.why.expanded"))
     if point.scenario.deployment.tensor_parallel > 1:

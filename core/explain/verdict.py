@@ -8,7 +8,7 @@ from core.spec.change import get_value
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.units import show_bytes, show_count, show_time, show_tokens, three_digits
-from core.words import Phrase, counted
+from core.words import Phrase, counted, percent
 
 
 def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | None) -> Verdict:
@@ -107,24 +107,21 @@ def _limit(scenario: Scenario, ceiling: Capacity, speed: Speed) -> Phrase:
     queue = speed.first_token_parts["queue"] / first if speed.stable else 1.0
     if queue > 0.5 or not speed.stable:
         if reading > _HEAVY:
-            return Phrase("verdict.limit.prefill", {"share": _percent(reading)})
+            return Phrase("verdict.limit.prefill", {"share": percent(reading)})
         key = "queue" if ceiling.at_once == ceiling.max_users else "batch"
         if not speed.stable:
             return Phrase(f"verdict.limit.{key}_full")
-        return Phrase(f"verdict.limit.{key}", {"share": _percent(queue)})
+        return Phrase(f"verdict.limit.{key}", {"share": percent(queue)})
     if speed.prefill_share > 0.4:
-        return Phrase("verdict.limit.prefill_interference", {"share": _percent(speed.prefill_share)})
+        return Phrase("verdict.limit.prefill_interference", {"share": percent(speed.prefill_share)})
     return Phrase(f"verdict.limit.{speed.decode.bottleneck}")
 
 
 def reading_share(scenario: Scenario, speed: Speed) -> float:
     """Share of a replica's time that goes into reading prompts."""
     busy = speed.request_throughput.expected * speed.first_token_parts["prefill"]
-    return min(1.0, busy / scenario.deployment.replicas)
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %")
+    place = scenario.deployment
+    return min(1.0, busy / (place.readers or place.replicas))
 
 
 def _length_exceeds_pool(scenario: Scenario, ledger: Ledger) -> Verdict:

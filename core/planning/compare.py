@@ -51,14 +51,15 @@ class Cell:
     state: Literal["", "meets", "misses"] = ""
 
     @property
-    def change_text(self) -> str:
-        """The distance as "+25 %"; "" where there is none."""
+    def change_said(self) -> Phrase | None:
+        """The distance as "+25 %"; None where there is none."""
         if self.change is None or not math.isfinite(self.change):
-            return ""
+            return None
         percent = 100 * self.change
         digits = 0 if abs(percent) >= 9.95 else 1
-        text = f"{abs(percent):,.{digits}f} %"
-        return "0 %" if text in ("0 %", "0.0 %") else ("+" if percent > 0 else "−") + text
+        text = f"{abs(percent):,.{digits}f}"
+        signed = "0" if text in ("0", "0.0") else ("+" if percent > 0 else "−") + text
+        return Phrase("units.percent", {"n": signed})
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.support import nearest_cache, nearest_weights
 from core.units import show_tokens, three_digits
-from core.words import Phrase, counted
+from core.words import Phrase, counted, percent
 
 SERVERS = ("vllm", "sglang", "trtllm")
 BY_LAYERS = ("llamacpp", "ollama", "transformers", "mlx")
@@ -271,7 +271,7 @@ def speculation(scenario: Scenario) -> Iterator[Move]:
     changes = [Change("speculative.kind", kind)]
     if kind == "eagle":
         changes.append(Change("speculative.draft_parameters", stored_parameters(arch) // max(1, arch.layers)))
-    share = f"{100 * scenario.speculative.acceptance:.0f} %"
+    share = percent(scenario.speculative.acceptance)
     cautions = [Phrase("advice.cautions.acceptance", {"share": share})]
     if kind == "eagle":
         cautions.append(Phrase("advice.cautions.draft_head"))

@@ -8,7 +8,7 @@ from core.results import Estimate, Speed
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.units import GIB, Shown, hundredths, show_count, show_time, show_tokens, three_digits
-from core.words import Words, counted
+from core.words import Words, counted, percent
 
 _MARKS = {"good": "✓", "warn": "!", "bad": "✗"}
 _PHASES = ("prefill", "decode")
@@ -87,7 +87,7 @@ def _memory(estimate: Estimate, words: Words) -> str:
         (
             words(f"report.ledger.{line.key}"),
             *_gib(cents),
-            _share(line.bytes, ledger.budget_bytes),
+            words.phrase(percent(line.bytes / ledger.budget_bytes)),
             line.engine_word,
         )
         for line, cents in zip(inside, shown, strict=True)
@@ -109,10 +109,6 @@ def _gib(cents: int) -> tuple[str, str]:
     return f"{cents / 100:,.2f}", "GiB"
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.0f} %"
-
-
 def _speed(speed: Speed, words: Words) -> str:
     rows = [
         _range_row(words("report.time_to_first_token"), speed.time_to_first_token, show_time),
@@ -124,7 +120,7 @@ def _speed(speed: Speed, words: Words) -> str:
     lines = [words("report.speed"), *_indented(rows, (1,))]
     for name in _PHASES:
         phase = getattr(speed, name)
-        share = f"{100 * phase.shares[phase.bottleneck]:.0f} %"
+        share = percent(phase.shares[phase.bottleneck])
         text = words(
             f"report.{name}",
             time=show_time(phase.seconds),

@@ -13,7 +13,7 @@ from core.reports.plots import Picture, pictures_of
 from core.results import Estimate
 from core.units import GIB, Shown, show_count, show_time, show_tokens, three_digits
 from core.version import VERSION
-from core.words import Phrase, Words
+from core.words import Phrase, Words, percent
 
 CARDS = (
     "time_to_first_token",
@@ -174,12 +174,12 @@ def _ledger(point: Estimate, words: Words) -> Table:
             line.engine_word,
             f"{line.bytes / GIB:,.3f}",
             f"{line.bytes:,}",
-            f"{100 * line.bytes / whole:.1f} %",
+            words.phrase(percent(line.bytes / whole, 1)),
         )
         for line in ledger.lines
     ]
     total = sum(line.bytes for line in ledger.lines)
-    share = f"{100 * total / whole:.1f} %"
+    share = words.phrase(percent(total / whole, 1))
     rows.append((words("reports.sum"), "", f"{total / GIB:,.3f}", f"{total:,}", share))
     head = tuple(
         words(f"reports.columns.{name}") for name in ("line", "engine_word", "gib", "bytes", "share")
@@ -201,7 +201,7 @@ def _cost(point: Estimate, words: Words) -> Table:
 def _advice(suggestions: tuple[Suggestion, ...], words: Words) -> Table:
     rows = []
     for one in suggestions:
-        effects = "; ".join(
+        effects = words("reports.list_mark").join(
             f"{words(f'advice.effects.{key}')} {effect_text(key, e.before)} → {effect_text(key, e.after)}"
             for e in one.effects[:4]
             for key in (e.key,)

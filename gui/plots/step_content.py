@@ -7,7 +7,7 @@ from core.planning.request_life import prompt_step_tokens
 from core.planning.started import Started
 from core.serving.load import OperatorTime, Phase
 from core.units import show_count, show_time, show_tokens, three_digits
-from core.words import Words, counted
+from core.words import Words, counted, percent
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K"))
 _BINARY = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
@@ -56,14 +56,18 @@ def _phase(phase: Phase, key: str, what: str, words: Words) -> StepPhase:
     rows = tuple(_row(op, phase.seconds, words) for op in phase.operators if op.seconds > 0)
     shares = sorted(phase.shares.items(), key=lambda pair: -pair[1])
     said = words("plots.step_time.list_mark").join(
-        words("plots.step_time.bound_share", bound=words(f"plots.bounds.{bound}"), share=percent(share))
+        words(
+            "plots.step_time.bound_share",
+            bound=words(f"plots.bounds.{bound}"),
+            share=share_text(share, words),
+        )
         for bound, share in shares
         if share >= _LEAST_SAID
     )
     title = words(f"plots.step_time.{key}")
     total = str(show_time(phase.seconds))
     caption = words("plots.step_time.limited", bounds=said)
-    spoken = ", ".join(f"{row.name} {row.time} {row.share}" for row in rows)
+    spoken = words("plots.step_time.list_mark").join(f"{row.name} {row.time} {row.share}" for row in rows)
     return StepPhase(title, what, total, caption, rows, f"{title}, {what}, {total}. {caption}. {spoken}")
 
 
@@ -73,7 +77,7 @@ def _row(op: OperatorTime, total: float, words: Words) -> StepRow:
         op.key,
         words(f"operators.{op.key}"),
         str(show_time(op.seconds)),
-        percent(part),
+        share_text(part, words),
         words(f"plots.bounds.{op.bound}"),
         scaled(op.flops),
         binary(op.bytes),
@@ -81,13 +85,13 @@ def _row(op: OperatorTime, total: float, words: Words) -> StepRow:
     )
 
 
-def percent(share: float) -> str:
+def share_text(share: float, words: Words) -> str:
     """A share: 76 %, 0.4 %, < 0.1 %."""
     if not math.isfinite(share):
         return NONE
     if share >= 0.0995:
-        return f"{share:.0%}"[:-1] + " %"
-    return f"{100 * share:.1f} %" if share >= 0.0005 else "< 0.1 %"
+        return words.phrase(percent(share))
+    return words.phrase(percent(share, 1)) if share >= 0.0005 else f"< {words.phrase(percent(0.001, 1))}"
 
 
 def scaled(count: float) -> str:

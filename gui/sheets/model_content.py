@@ -31,7 +31,7 @@ from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.support import weight_formats_of
 from core.units import GIB, show_count, show_tokens, three_digits
-from core.words import Words
+from core.words import Words, percent
 from gui.forms.model import size_text
 from gui.sheets.fact_table import Fact
 
@@ -57,21 +57,21 @@ def parameter_facts(arch: Architecture, words: Words) -> list[Fact]:
     total = stored_parameters(arch)
     most = max(parts.values(), default=1)
     facts = [
-        Fact(words(f"parts.{part}"), size_text(n), _share(n, total), n / most)
+        Fact(words(f"parts.{part}"), size_text(n), _share(n, total, words), n / most)
         for part, n in sorted(parts.items(), key=lambda it: -it[1])
     ]
     facts.append(Fact(words("sheet.stored"), size_text(total), kind="sum"))
     active = active_parameters(arch)
-    facts.append(Fact(words("sheet.active"), size_text(active), _share(active, total)))
+    facts.append(Fact(words("sheet.active"), size_text(active), _share(active, total, words)))
     module = mtp_parameters(arch)
     if module:
         facts.append(Fact(words("sheet.mtp"), size_text(module), words("sheet.apart"), kind="quiet"))
     return facts
 
 
-def _share(part: float, total: float) -> str:
-    percent = 100 * part / total if total else 0.0
-    return f"{percent:.0f} %" if percent >= 1 else "< 1 %"
+def _share(part: float, total: float, words: Words) -> str:
+    share = part / total if total else 0.0
+    return words.phrase(percent(share)) if share >= 0.01 else f"< {words.phrase(percent(0.01))}"
 
 
 # -- layers ------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ class DifferenceTable(QAbstractScrollArea):
                 section = row.section
                 lines.append(_Line(words(f"compare.sections.{section}")))
             texts = tuple(cell_text(cell.shown, words) for cell in row.cells)
-            changes = tuple(cell.change_text for cell in row.cells)
+            changes = tuple(words.phrase(said) if (said := cell.change_said) else "" for cell in row.cells)
             lines.append(_Line(words.phrase(row.name), row, texts, changes))
         self._lines, self._letters, self._baseline, self.empty = lines, tuple(letters), baseline, empty
         self.current = min(self.current, len(lines) - 1)

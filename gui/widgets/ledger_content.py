@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from core.memory.ledger import Ledger, LineKey
 from core.results import Estimate
 from core.units import GIB, hundredths, show_count
-from core.words import Words, counted
+from core.words import Words, counted, percent
 
 _CENT = GIB / 100
 
@@ -84,10 +84,10 @@ def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
             word = f"{word} {ledger.kv_pool_bytes / GIB:,.2f}"
         if line.key == "kv_cache_spare" and line.engine_word == pool_word:
             word = words("ledger.spare_word")  # the engine has one word for both parts
-        share = _share(line.bytes, ledger.budget_bytes)
+        share = _share(line.bytes, ledger.budget_bytes, words)
         rows.append(Row(line.key, _line_name(line.key, estimate, words), word, _two(cent), share))
     formula = _budget_word(estimate)
-    whole = _share(ledger.budget_bytes, ledger.budget_bytes)
+    whole = _share(ledger.budget_bytes, ledger.budget_bytes, words)
     rows.append(Row(None, words("ledger.budget"), formula, f"{_two(budget)} GiB", whole, "sum"))
     outside = ledger.device_bytes - ledger.budget_bytes
     if outside > 0:
@@ -106,8 +106,8 @@ def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
     )
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / max(whole, 1):.0f} %"
+def _share(part: int, whole: int, words: Words) -> str:
+    return words.phrase(percent(part / max(whole, 1)))
 
 
 def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
@@ -127,7 +127,7 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
                 users=counted("units.requests", counted_users(estimate)),
                 tokens=show_count(work.tokens_per_request),
             )
-        share = _share(line.bytes, ledger.budget_bytes)
+        share = _share(line.bytes, ledger.budget_bytes, words)
         rows.append(Row(line.key, _line_name(line.key, estimate, words), word, _two(cent), share))
     whole, over = ledger.budget_bytes, needed_bytes - ledger.budget_bytes
     rows += [
@@ -136,7 +136,7 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
             words("ledger.needed"),
             words("ledger.per_gpu"),
             f"{_two(needed)} GiB",
-            _share(needed_bytes, whole),
+            _share(needed_bytes, whole, words),
             "sum",
         ),
         Row(
@@ -144,10 +144,17 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
             words("ledger.budget"),
             _budget_word(estimate),
             f"{_two(budget)} GiB",
-            _share(whole, whole),
+            _share(whole, whole, words),
             "plain",
         ),
-        Row(None, words("ledger.too_much"), "", f"{_two(needed - budget)} GiB", _share(over, whole), "bad"),
+        Row(
+            None,
+            words("ledger.too_much"),
+            "",
+            f"{_two(needed - budget)} GiB",
+            _share(over, whole, words),
+            "bad",
+        ),
     ]
     total = max(needed_bytes, ledger.device_bytes, 1)
     return Account(

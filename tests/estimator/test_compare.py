@@ -52,7 +52,7 @@ def test_percentages_are_of_the_baseline(estimates):
             if index == baseline:
                 assert cell.change is None and not cell.differs
             elif estimates[index].speed is None:
-                assert cell.value is None and cell.change_text == ""
+                assert cell.value is None and cell.change_said is None
             else:
                 value = estimates[index].speed.output_throughput.expected
                 assert cell.change == pytest.approx(value / base - 1)

@@ -31,7 +31,7 @@ from core.spec.engine import Engine, Precision
 from core.spec.model import Model
 from core.spec.scenario import Scenario
 from core.spec.workload import Targets, Workload
-from core.words import Phrase, Words, counted
+from core.words import Phrase, Words, counted, percent
 from gui import theme
 from gui.widgets.cards import CardStrip
 from gui.widgets.ledger_view import LedgerView
@@ -111,7 +111,7 @@ def misses() -> Estimate:
     text = Phrase(
         "verdict.slow_tpot", {"users": counted("units.users", 16), "value": "114 ms", "target": "100 ms"}
     )
-    limit = Phrase("verdict.limit.prefill_interference", {"share": "76 %"})
+    limit = Phrase("verdict.limit.prefill_interference", {"share": percent(0.76)})
     detail = Phrase("verdict.detail_speed", {"ttft": "3.2 s", "rate": "8.8", "limit": limit})
     return Estimate(
         scenario(),

@@ -21,7 +21,7 @@ from gui.plots.log_axis import log_axis
 from gui.plots.request_timeline import RequestTimeline
 from gui.plots.roofline import Roofline
 from gui.plots.roofline_content import roofline_of
-from gui.plots.step_content import binary, percent, scaled, steps_of
+from gui.plots.step_content import binary, scaled, share_text, steps_of
 from gui.plots.step_time import StepTime
 
 SIZE = (820, 460)
@@ -274,9 +274,9 @@ def test_phases_stand_side_by_side_where_there_is_room(qtbot, base):
         (scaled(0), "–"),
         (binary(6_537_216_000), "6.09 GiB"),
         (binary(0), "–"),
-        (percent(0.685), "68 %"),
-        (percent(0.0044), "0.4 %"),
-        (percent(0.0001), "< 0.1 %"),
+        (share_text(0.685, Words()), "68 %"),
+        (share_text(0.0044, Words()), "0.4 %"),
+        (share_text(0.0001, Words()), "< 0.1 %"),
     ],
 )
 def test_numbers_of_the_table(text, wanted):
