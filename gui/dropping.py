@@ -19,6 +19,10 @@ class DropFrame(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
 
+    def set_text(self, text: str) -> None:
+        """Say it in other words."""
+        self._text = text
+
     def cover(self) -> None:
         """Show it over everything else."""
         parent = self.parentWidget()

@@ -16,6 +16,7 @@ from gui.messages import Link, MessageArea
 from gui.preferences import Preferences
 from gui.recent import RecentFiles
 from gui.samples import Sample, load_sample, samples, title_of
+from gui.tips import plain
 
 
 class FileCommands(QObject):
@@ -64,7 +65,7 @@ class FileCommands(QObject):
             if path is not None:
                 self.open_path(path)
 
-        self._dialogs.open_file(self._window, self._folder(), chosen)
+        self._dialogs.open_file(self._window, self.folder(), chosen)
 
     def open_folder(self) -> None:
         """Let the user choose the folder of a model."""
@@ -73,7 +74,7 @@ class FileCommands(QObject):
             if path is not None:
                 self.open_path(path)
 
-        self._dialogs.open_folder(self._window, self._folder(), chosen)
+        self._dialogs.open_folder(self._window, self.folder(), chosen)
 
     def open_path(self, path: Path) -> None:
         """Open what was named by drop, dialog or recent menu: a scenario, or a part of one."""
@@ -136,7 +137,7 @@ class FileCommands(QObject):
         """Let the user choose where to write."""
         own = self._document.path
         name = _file_name(self._document.title) if own is None else own.stem if _is_json(own) else own.name
-        suggested = self._folder() / f"{name}.json"
+        suggested = self.folder() / f"{name}.json"
 
         def chosen(path: Path | None) -> None:
             if path is None:
@@ -146,19 +147,27 @@ class FileCommands(QObject):
                 self._write(named, then)
                 return
             question = Question("replace", ("replace", "cancel"), "cancel", (("name", named.name),))
-            self._dialogs.ask(
-                self._window, question, lambda answer: answer == "replace" and self._write(named, then)
-            )
+
+            def answered(answer: str) -> None:
+                if answer == "replace":
+                    self._write(named, then)
+
+            self._dialogs.ask(self._window, question, answered)
 
         self._dialogs.save_file(self._window, suggested, chosen)
 
     def _write(self, path: Path, then: Callable[[], object] | None) -> None:
+        gone = path == self._document.path and self._document.gone_from_disk()
         try:
             self._document.save(path)
         except InferometerError as error:
             self.tell(error.problems[0], path)
             return
         self._messages.drop("file")
+        if gone:
+            links = [(self._words("window.dismiss"), lambda: self._messages.drop("file"))]
+            text = self._words("window.written_anew", name=path.name)
+            self._messages.tell("file", "info", text, links)
         self._recent.add(path)
         self._preferences.change(last_document=str(path.absolute()))
         if then is not None:
@@ -208,7 +217,8 @@ class FileCommands(QObject):
         warned = any(severity != "note" for severity, _ in told)
         self._messages.tell("file", "warn" if warned else "info", first, links)
 
-    def _folder(self) -> Path:
+    def folder(self) -> Path:
+        """Where files of this scenario are looked for and put."""
         if self._document.path is not None:
             return self._document.path.parent
         for file in self._recent.files():
@@ -229,8 +239,8 @@ class FileCommands(QObject):
         menu.clear()
         files = self._recent.files()
         for file in files:
-            action = menu.addAction(file.name)
-            action.setToolTip(str(file))
+            action = menu.addAction(file.name.replace("&", "&&"))
+            action.setToolTip(plain(str(file)))
             action.setEnabled(file.is_file())
             action.triggered.connect(lambda _=False, file=file: self.open_path(file))
         if files:

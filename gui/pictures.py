@@ -20,6 +20,12 @@ _DOTS = 96  # an inch, as on the screen
 _SIZE_IN_MM = re.compile(rb'width="[\d.]+mm" height="[\d.]+mm"')
 
 
+def kind_of(suffix: str, otherwise: str) -> Kind:
+    """The kind that a file's ending asks for; ``otherwise`` where it asks for none."""
+    found = suffix.lower().removeprefix(".")
+    return next((kind for kind in KINDS if kind == found), None) or next(k for k in KINDS if k == otherwise)
+
+
 def picture(part: QWidget, kind: Kind, title: str) -> bytes:
     """The part as it stands, on the ground of the theme."""
     if kind == "png":

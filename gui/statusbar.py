@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
 from core.results import Estimate
 from core.words import Phrase, Words, counted
 from gui.theme import font, theme
+from gui.tips import plain
 from gui.widgets.notes_popover import NotesPopover
 
 HEIGHT = 24
@@ -86,6 +87,12 @@ class StatusBar(QWidget):
         self.setFixedHeight(theme().px(HEIGHT))
         self.update()
 
+    def set_words(self, words: Words) -> None:
+        """Speak another language; what is shown follows from outside."""
+        self._words = words
+        self._notes = ()
+        self.list.setAccessibleName(words("status.list"))
+
     def show_file(self, name: str, clean: bool) -> None:
         """The document's name and whether it is saved."""
         self._file = name if clean else self._words("status.edited", name=name)
@@ -104,7 +111,7 @@ class StatusBar(QWidget):
         self.count.alarming = any(p.serious for p in self._problems)
         self.count.setText(self._words(key, n=n))
         self.count.setAccessibleName(self.count.text())
-        self.count.setToolTip("\n".join(p.text for p in self._problems))
+        self.count.setToolTip(plain("\n".join(p.text for p in self._problems)))
         self.count.setEnabled(n > 0)
         self.count.updateGeometry()
         self.count.update()
@@ -115,7 +122,7 @@ class StatusBar(QWidget):
             self._notes = tuple(notes)
             self.notes.setText(self._words.phrase(counted("status.notes", len(notes))))
             self.notes.setAccessibleName(self.notes.text())
-            self.notes.setToolTip("\n".join(notes))
+            self.notes.setToolTip(plain("\n".join(notes)))
             self.notes.setVisible(bool(notes))
             self.notes.updateGeometry()
             self.update()

@@ -1,6 +1,6 @@
 """The bar on top: menu, commands as icons, workspaces as text, theme at the right."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenu, QSizePolicy, 
 from gui.actions import ActionId, Actions
 from gui.icons import icon
 from gui.theme import Role, font, theme
+from gui.widgets.search_box import SearchBox
 
 HEIGHT = 48
 _BUTTON = 28
@@ -83,13 +84,26 @@ class Toolbar(QWidget):
                 row.addWidget(self._button(name))
         self._gap = QWidget(self)
         row.addWidget(self._gap)
+        self._tabs: dict[str, TextTab] = {}
         for key, text in workspaces:
-            tab = TextTab(text, self)
+            tab = self._tabs[key] = TextTab(text, self)
             tab.setChecked(key == workspaces[0][0])
             tab.clicked.connect(lambda _=False, key=key: self.workspace_chosen.emit(key))
             row.addWidget(tab)
             row.addSpacing(24)
         row.addStretch(1)
+        self.pin_button = self._button("pin")
+        row.addWidget(self.pin_button)
+        row.addSpacing(8)
+        self.export_button = self._button("export")
+        row.addWidget(self.export_button)
+        row.addSpacing(12)
+        self.search = SearchBox(actions["search"], self)
+        row.addWidget(self.search)
+        row.addSpacing(8)
+        self.language_button = QToolButton(self)
+        self.language_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        row.addWidget(self.language_button)
         row.addWidget(self._button("toggle_theme"))
         self.set_small(False)
         self.restyle()
@@ -97,19 +111,45 @@ class Toolbar(QWidget):
     def set_small(self, small: bool) -> None:
         """Less room before the workspaces in a small window."""
         self._gap.setFixedWidth(theme().px(19 if small else 31))
+        self.search.set_small(small)
+        style = Qt.ToolButtonStyle.ToolButtonIconOnly if small else Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+        for button in (self.pin_button, self.export_button):
+            button.setToolButtonStyle(style)
+
+    def show_workspace(self, key: str) -> None:
+        """Mark the workspace in sight."""
+        self._tabs[key].setChecked(True)
 
     def restyle(self) -> None:
         """After a switch of theme: sizes and drawings anew."""
         t = theme()
         self.setFixedHeight(t.px(HEIGHT))
         self.menu_button.setIcon(icon("menu"))
-        for button in (self.menu_button, *self._buttons.values()):
-            button.setFixedSize(t.px(_BUTTON), t.px(_BUTTON))
+        self.language_button.setIcon(icon("globe"))
+        for button in (self.menu_button, self.language_button, *self._buttons.values()):
+            if button in (self.pin_button, self.export_button):
+                button.setFixedHeight(t.px(_BUTTON))
+            else:
+                button.setFixedSize(t.px(_BUTTON), t.px(_BUTTON))
             button.setIconSize(QSize(t.px(16), t.px(16)))
         for key, button in self._buttons.items():
             button.setToolTip(self._actions.tooltip(key))
             button.setAccessibleName(self._actions[key].text())
         self.update()
+
+    def speak(self, menu_name: str, language: str, workspaces: Mapping[str, str]) -> None:
+        """The words of another language."""
+        for button, name in ((self.menu_button, menu_name), (self.language_button, language)):
+            button.setAccessibleName(name)
+            button.setToolTip(name)
+        for key, text in workspaces.items():
+            self._tabs[key].setText(text)
+            self._tabs[key].setAccessibleName(text)
+        self.restyle()
+
+    def drop_menu(self, menu: QMenu, button: QWidget) -> None:
+        """Open a menu below a button."""
+        self._drop(menu, button)
 
     def drop_samples(self) -> None:
         """Open the list of samples below its button."""

@@ -1,11 +1,11 @@
 """The main window: toolbar, workspace, status bar, and what the commands do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, QSettings, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 
 from core.errors import Problem
 from core.explain.engine_notes import engine_notes
@@ -13,7 +13,7 @@ from core.results import Estimate
 from core.spec.base import field_meta
 from core.spec.change import get_value
 from core.spec.scenario import Scenario
-from core.units import editable, show_count
+from core.units import editable, show_bytes, show_count
 from core.words import Words
 from gui import theme as themes
 from gui.actions import COMMANDS, ActionId, Actions
@@ -21,17 +21,23 @@ from gui.dialogs.service import Dialogs
 from gui.document import Document
 from gui.dropping import DropTarget
 from gui.estimation import Estimation
+from gui.exports import Exports
 from gui.file_commands import FileCommands
 from gui.icons import icon
+from gui.language import LanguageSwitch
+from gui.main_menu import MainMenu
+from gui.pinned import Pinned
 from gui.preferences import Preferences
 from gui.recent import RecentFiles
 from gui.recovery import Recovery
 from gui.recovery_offer import RecoveryOffer
 from gui.sheets.host import Sheets
+from gui.shell import Shell
 from gui.sizes import sizes_for
 from gui.statusbar import Complaint, StatusBar
 from gui.toolbar import Toolbar
 from gui.workspaces.estimate import EstimateWorkspace
+from gui.workspaces.registry import KEYS, Context, Workspaces
 
 LEAST = QSize(960, 600)
 FIRST = QSize(1440, 900)
@@ -88,6 +94,20 @@ class MainWindow(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.workspace = EstimateWorkspace(self.document, self.estimation, self.words)
         self.status = StatusBar(self.words)
+        self.pinned = Pinned(self)
+        self.stack = Workspaces(
+            self.workspace,
+            Context(
+                self.document,
+                self.estimation,
+                self.words,
+                self.pinned,
+                self.workspace.messages,
+                self.go_to,
+                lambda key: self.stack.show_key(key),
+                self.workspace.drag_users,
+            ),
+        )
         messages = self.workspace.messages
         forms = self.workspace.forms
         self.sheets = Sheets(
@@ -107,43 +127,30 @@ class MainWindow(QWidget):
         self.rescue = RecoveryOffer(
             self.recovery, self.document, messages, self.words, self.files.after_saving, self
         )
-        self.samples_menu = QMenu(self)
-        self.samples_menu.setTitle(self.words("actions.new_from"))
-        self.samples_menu.aboutToShow.connect(lambda: self.files.fill_samples(self.samples_menu))
-        self.recent_menu = QMenu(self.words("actions.open_recent"), self)
-        self.recent_menu.aboutToShow.connect(lambda: self.files.fill_recent(self.recent_menu))
-        self.menu = self._main_menu()
+        self.exports = Exports(self)
+        self.language = LanguageSwitch(self)
+        self.menu = MainMenu(self)
+        self.recent_menu = self.menu.recent
         self.toolbar = Toolbar(
             self.actions_,
             self.menu,
             self.words("window.menu"),
-            self.samples_menu,
-            (("estimate", self.words("window.workspaces.estimate")),),
+            self.menu.samples,
+            tuple((key, self.words(f"window.workspaces.{key}")) for key in KEYS),
         )
+        self.language.say_frame()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.toolbar)
-        column.addWidget(self.workspace, 1)
+        column.addWidget(self.stack, 1)
         column.addWidget(self.status)
 
-    def _main_menu(self) -> QMenu:
-        a = self.actions_
-        menu = QMenu(self)
-        menu.addMenu(self.samples_menu)
-        menu.addActions([a["open"], a["open_folder"]])
-        menu.addMenu(self.recent_menu)
-        menu.addSeparator()
-        menu.addActions([a["save"], a["save_as"]])
-        menu.addSeparator()
-        menu.addActions([a["undo"], a["redo"], a["paste"]])
-        menu.addSeparator()
-        menu.addAction(a["fold_forms"])
-        appearance = menu.addMenu(self.words("actions.theme"))
-        appearance.addActions([a["theme_system"], a["theme_light"], a["theme_dark"], a["theme_contrast"]])
-        menu.addSeparator()
-        menu.addAction(a["quit"])
-        return menu
+    def refresh(self) -> None:
+        """Say everything again that follows the document."""
+        self._on_document()
+        self._on_changed()
+        self._on_refused()
 
     def _connect(self) -> None:
         a = self.actions_
@@ -161,6 +168,9 @@ class MainWindow(QWidget):
         }
         for key, run in runs.items():
             a[key].triggered.connect(lambda _=False, run=run: run())
+        self.menu.drop_from(self.toolbar)
+        self.plots_shown.connect(self.exports.attend)
+        self.workspace.tabs.tab_changed.connect(self.exports.attend)
         a["fold_forms"].toggled.connect(self.workspace.fold_forms)
         for choice in ("system", "light", "dark", "contrast"):
             action = a[f"theme_{choice}"]  # type: ignore[index]
@@ -187,6 +197,7 @@ class MainWindow(QWidget):
         self.workspace.forms.computer_asked.connect(self.files.intake.ask_computer)
         self.files.intake.told.connect(self.sheets.close_notes)
         self.status.go_to.connect(self.go_to)
+        self.shell = Shell(self)
         themes.manager.changed.connect(self._restyle)
         app = QApplication.instance()
         if isinstance(app, QApplication):
@@ -232,7 +243,7 @@ class MainWindow(QWidget):
     def _lay_out(self) -> None:
         sizes = sizes_for(self.size(), themes.theme().scale)
         self.toolbar.set_small(sizes.name == "small")
-        self.workspace.set_sizes(sizes)
+        self.stack.set_sizes(sizes)
         fold = self.actions_["fold_forms"]
         if sizes.folded != self._folded_for_room:
             self._folded_for_room = sizes.folded
@@ -265,6 +276,7 @@ class MainWindow(QWidget):
 
     def go_to(self, path: str) -> None:
         """Open the form section of a field and put the focus there."""
+        self.stack.show_key("estimate")
         if self.workspace.forms.edits(path) or not self.sheets.has_field(path):
             self.actions_["fold_forms"].setChecked(False)
             self.workspace.forms.focus_field(path)
@@ -316,13 +328,23 @@ class MainWindow(QWidget):
     def _on_point(self, estimate: Estimate, _revision: int) -> None:
         self.workspace.messages.drop("failed")
         found = [self._complaint(note) for note in estimate.notes if note.severity != "note"]
-        if estimate.speed is None:
-            found.insert(0, Complaint(self.words.phrase(estimate.verdict.headline)))
+        found = [*self._failures(estimate, found), *found]
         self._found = tuple(found)
         self.workspace.forms.show_warnings(estimate.notes)
         self.status.show_estimate(estimate)
         self.status.show_notes(self._notes_of(estimate))
         self._count_problems()
+
+    def _failures(self, estimate: Estimate, noted: Sequence[Complaint]) -> list[Complaint]:
+        """Why it cannot run, in other words than the verdict's where a note does not say so already."""
+        if estimate.speed is not None:
+            stable = estimate.speed.stable
+            return [] if stable else [Complaint(self.words("status.overload"), "", serious=False)]
+        ledger = estimate.ledger
+        if not ledger.fits:
+            over = show_bytes(ledger.needed_bytes - ledger.budget_bytes)
+            return [Complaint(self.words("status.too_much", value=over))]
+        return [] if noted else [Complaint(self.words.phrase(estimate.verdict.headline))]
 
     def _notes_of(self, estimate: Estimate) -> list[str]:
         """Precision and profile, then what the estimate itself remarks."""
@@ -369,6 +391,8 @@ class MainWindow(QWidget):
         meta = field_meta(type(get_value(self.document.scenario, record)), name)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         unit = "" if meta.unit == "1" else meta.unit
+        if number and isinstance(value, int) and meta.unit != "tokens":
+            return f"{show_count(value)} {'' if meta.unit == 'users' else unit}".strip()
         return f"{editable(value, meta.unit)} {unit}".strip() if number else str(value)
 
     def _count_problems(self) -> None:

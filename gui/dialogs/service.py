@@ -68,10 +68,14 @@ class QtDialogs:
 
     def save_file(self, parent: QWidget, suggested: Path, done: FileDone) -> None:
         """See ``Dialogs``."""
-        dialog = QFileDialog(parent, self._words("dialogs.save_file"), str(suggested.parent))
+        suffix = suggested.suffix.removeprefix(".") or "json"
+        scenario = suffix == "json"
+        title = self._words("dialogs.save_file" if scenario else "export.save")
+        kind = self._words("dialogs.scenario_files" if scenario else f"export.filters.{suffix}")
+        dialog = QFileDialog(parent, title, str(suggested.parent))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters([self._words("dialogs.scenario_files"), self._words("dialogs.all_files")])
-        dialog.setDefaultSuffix("json")
+        dialog.setNameFilters([kind, self._words("dialogs.all_files")])
+        dialog.setDefaultSuffix(suffix)
         dialog.selectFile(suggested.name)
         self._run(dialog, done)
 

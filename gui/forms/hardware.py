@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
+
 from core.errors import InferometerError
 from core.spec.accelerator import Accelerator
 from core.spec.scenario import Scenario
@@ -115,8 +118,20 @@ def _count_row(document: Document, words: Words) -> FieldRow:
         label = layout_label(now, words)
         row.show_note(words("forms.divided", layout=label) if _divided_anew(now, chosen) else "")
 
-    document.changed.connect(follow)
+    document.changed.connect(_Following(follow, row).on_changed)
     return row
+
+
+class _Following(QObject):
+    """Hands every scenario on for as long as the row lives."""
+
+    def __init__(self, run: Callable[[Scenario, int], object], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._run = run
+
+    def on_changed(self, scenario: Scenario, revision: int) -> None:
+        """The document has another scenario."""
+        self._run(scenario, revision)
 
 
 def _divided_anew(now: Layout, chosen: Layout) -> bool:

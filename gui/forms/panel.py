@@ -18,11 +18,17 @@ from gui.forms.section import FactRow, Section
 from gui.theme import manager, theme
 from gui.widgets.link_button import LinkButton
 
-# Which sections are worth their room first.
-_OPEN_ORDER = ("hardware", "workload", "engine", "targets", "model", "precision")
+# Which sections are worth their room: what is asked first, and what is changed most once it is answered.
+_OPEN: dict[int, tuple[str, ...]] = {
+    0: (),
+    2: ("model", "hardware"),
+    3: ("model", "hardware", "workload"),
+    4: ("hardware", "workload", "engine", "targets"),
+    6: ("model", "hardware", "precision", "engine", "workload", "targets"),
+}
 _LABEL_WIDTH = {"small": 88, "medium": 96, "large": 96}
 _WIDTH = {"small": 272, "medium": 288, "large": 320}
-_OPEN_COUNT = {"small": 2, "medium": 4, "large": 6}
+_OPEN_COUNT = {"small": 3, "medium": 4, "large": 6}
 _HEAD_HEIGHT = {"small": 32, "medium": 36, "large": 36}
 # Fields that are edited together with another one.
 _SHOWN_WITH = {
@@ -67,6 +73,14 @@ class FormsPanel(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.catalogue = Catalogue(self)
+        self._fill()
+        document.changed.connect(self._on_changed)
+        document.refused_changed.connect(self._open_refused)
+        manager.changed.connect(self._restyle)
+
+    def _fill(self) -> None:
+        """Make the sections."""
+        document, words = self._document, self._words
         self.parts = [
             model.build(document, words, self.catalogue),
             hardware.build(document, words, self.catalogue, self.computer_asked.emit),
@@ -92,11 +106,18 @@ class FormsPanel(QScrollArea):
             for rows in part.rows:
                 if isinstance(rows, RowGroup | MoreRows):
                     rows.row_made.connect(self._on_row_made)
-        document.changed.connect(self._on_changed)
-        document.refused_changed.connect(self._open_refused)
-        manager.changed.connect(self._restyle)
         self._restyle()
         self.refresh(document.scenario)
+
+    def set_words(self, words: Words) -> None:
+        """Speak another language: the sections are made anew, those that are open stay so."""
+        opened = {key: section.is_open for key, section in self.sections.items()}
+        self._words = words
+        self._warned = {}
+        self.setAccessibleName(words("forms.title"))
+        self._fill()
+        for key, is_open in opened.items():
+            self.sections[key].set_open(is_open)
 
     @property
     def rows(self) -> list[FieldRow]:
@@ -151,9 +172,10 @@ class FormsPanel(QScrollArea):
         self.open_first(_OPEN_COUNT[name])
 
     def open_first(self, count: int) -> None:
-        """Open the ``count`` sections that are worth most, close the others."""
-        for index, key in enumerate(_OPEN_ORDER):
-            self.sections[key].set_open(index < count)
+        """Open the sections that are worth most where there is room for ``count``, close the others."""
+        wanted = _OPEN[max(known for known in _OPEN if known <= count)]
+        for key, section in self.sections.items():
+            section.set_open(key in wanted)
 
     def _restyle(self) -> None:
         t = theme()
@@ -164,6 +186,10 @@ class FormsPanel(QScrollArea):
                     row.set_label_width(width)
         for section in self.sections.values():
             section.set_head_height(_HEAD_HEIGHT[self._density])
+        for part in self.parts:
+            for row in part.rows:
+                if isinstance(row, FactRow):
+                    row.setVisible(row.essential or self._density != "small")
         self.update()
 
     def _on_row_made(self, row: FieldRow) -> None:

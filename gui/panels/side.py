@@ -97,6 +97,16 @@ class Side(QObject):
         w.installEventFilter(self)
         manager.changed.connect(self._settle)
 
+    def set_words(self, words: Words) -> None:
+        """Speak another language."""
+        self._words = words
+        self._shown = None
+        self.rail.set_words(words)
+        self.panel.set_words(words)
+        self.panel.advice.set_words(words)
+        self.panel.derivation.set_words(words)
+        self.show_derivation()
+
     # -- numbers ---------------------------------------------------------------------------------
 
     def select(self, key: str) -> None:

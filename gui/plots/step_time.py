@@ -314,6 +314,11 @@ class StepTime(QWidget):
     def _choose(self, phase: str, operator: str) -> None:
         self.selected.emit(f"operator.{phase}.{operator}" if operator else f"step.{phase}")
 
+    @property
+    def started(self) -> Started | None:
+        """What is shown."""
+        return self._started
+
     def set_words(self, words: Words) -> None:
         """Switch the language."""
         self._words = words

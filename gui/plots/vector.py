@@ -37,8 +37,7 @@ def _curve(painter: QPainter, panel: Panel, curve: Curve) -> None:
     xs, ys = curve.item.getData()
     if xs is None or len(xs) < 2:
         return
-    px = panel.rect.left() + panel.rect.width() * np.asarray(xs, dtype=float) / panel.x.end
-    py = panel.rect.bottom() - panel.rect.height() * np.asarray(ys, dtype=float) / panel.y_end
+    px, py = panel.pixels(np.asarray(xs, dtype=float), np.asarray(ys, dtype=float))
     current = theme()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     if curve.fill is not None:

@@ -104,6 +104,14 @@ class Sheets(QObject):
         if sheet is not None:
             sheet.close_sheet()
 
+    def forget(self) -> None:
+        """Close the sheet and make each anew when it is asked for: another language is spoken."""
+        self.close()
+        for sheet in self._made.values():
+            self._place.remove(sheet)
+            sheet.deleteLater()
+        self._made.clear()
+
     def close_notes(self) -> None:
         """The sentences belonged to a message that is gone."""
         sheet = self._made.get("notes")

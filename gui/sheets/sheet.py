@@ -196,6 +196,10 @@ class Place(QObject):
         """Look after a sheet too."""
         self._sheets.append(sheet)
 
+    def remove(self, sheet: Sheet) -> None:
+        """Look after it no longer."""
+        self._sheets.remove(sheet)
+
     def settle(self) -> None:
         """Put the sheets where they belong."""
         corner = self._above.mapTo(self._workspace, self._above.rect().bottomLeft())

@@ -47,6 +47,7 @@ class StepView(QWidget):
         self._formula: tuple[Line, ...] = ()
         self._values: tuple[Line, ...] = ()
         self._name_box = QRectF()
+        self._name_room = 0.0
         self._result_box = QRectF()
         self._over = ""  # "name", "result"
         self._ring = False
@@ -78,6 +79,7 @@ class StepView(QWidget):
         metrics = QFontMetricsF(self._name_font())
         wanted = metrics.boundingRect(QRectF(0, 0, for_name, 1e4), int(_WRAP.value), self.step.name)
         name_lines = max(1, round(wanted.height() / metrics.lineSpacing()))
+        self._name_room = for_name
         self._name_box = QRectF(_EDGE, top, min(for_name, math.ceil(wanted.width()) + 1), name_lines * line)
         self._result_box = QRectF(width - _EDGE - used, top, used, line)
         self._formula = (
@@ -110,7 +112,8 @@ class StepView(QWidget):
         painter.setPen(ink)
         box = self._name_box
         leading = (line - QFontMetricsF(font).lineSpacing()) / 2
-        painter.drawText(box.adjusted(0, leading, 40, 40), int(_WRAP.value), step.name)
+        room = QRectF(box.left(), box.top() + leading, self._name_room, box.height() + 40)
+        painter.drawText(room, int(_WRAP.value), step.name)
         if step.glossary:
             self._term_line(painter, t.accent_text if self._over == "name" else t.axis)
         self._symbol(painter, line)

@@ -1,5 +1,6 @@
 """The Estimate workspace: forms, verdict, cards, ledger and plots.  Arrangement only."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from core.planning.arrival_rate import rate_for_users
 from core.results import Estimate
+from core.units import show_count
 from core.words import Words
 from gui.document import Document
 from gui.estimation import Estimation
@@ -55,6 +57,7 @@ class EstimateWorkspace(QWidget):
         manager.changed.connect(self._restyle)
         self._restyle()
         estimation.point_ready.connect(self._show_point)
+        estimation.failed.connect(self._on_failed)
         self.tabs.users_dragged.connect(self.drag_users)
         self.tabs.drag_finished.connect(document.end_merge)
 
@@ -188,20 +191,33 @@ class EstimateWorkspace(QWidget):
 
     # -- results ---------------------------------------------------------------------------------
 
+    def _on_failed(self, _problems: object, revision: int) -> None:
+        if revision != self._estimation.revision:  # not only the plots
+            self.cards.set_stale(True)
+
     def _show_point(self, estimate: Estimate, _revision: int) -> None:
+        self.cards.set_stale(False)
         self.summary.update()
         self.verdict.show_estimate(estimate)
         self.cards.show_estimate(estimate)
         self.ledger.show_estimate(estimate)
-        if estimate.speed is None:
-            self.hint.set_text("")  # no number of users makes it start
+        if estimate.speed is None or not math.isfinite(estimate.speed.users):
+            self.hint.set_text("")  # there is no line to drag
+
+    def set_words(self, words: Words) -> None:
+        """Speak another language."""
+        self._words = words
+        self.summary.setAccessibleName(words("window.summary"))
+        for part in (self.forms, self.verdict, self.cards, self.ledger, self.tabs, self.side):
+            part.set_words(words)
+        self.summary.update()
 
     def show_hint(self, shown: bool) -> None:
         """The line that tells where to drag, until somebody has."""
         work = self._document.scenario.workload
         text = ""
         if shown and work.load == "users":
-            text = self._words("window.drag_hint", users=work.users)
+            text = self._words("window.drag_hint", users=show_count(work.users))
         elif shown:
             text = self._words("window.drag_hint_rate")
         self.hint.set_text(text)

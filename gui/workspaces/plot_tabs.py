@@ -80,6 +80,7 @@ class PlotTabs(QWidget):
         estimation.curves_ready.connect(self._show_curves)
         estimation.operators_ready.connect(self._show_operators)
         estimation.life_ready.connect(self._show_life)
+        estimation.failed.connect(lambda _problems, _revision: self._set_stale(True))
 
     # -- arrangement -----------------------------------------------------------------------------
 
@@ -145,6 +146,16 @@ class PlotTabs(QWidget):
         self._loaded = True
         self._load_overview()
         self._choose(self.current)
+
+    def set_words(self, words: Words) -> None:
+        """Speak another language; the notes come with the next results."""
+        self._words = words
+        for key, tab in self.tabs.items():
+            tab.setText(words(f"window.tabs.{key}"))
+            tab.setAccessibleName(tab.text())
+        for plot in (*self.plots, self.roofline, self.step, self.request):
+            if plot is not None:
+                plot.set_words(words)
 
     def show_tab(self, key: TabKey) -> None:
         """Choose a tab."""
@@ -240,11 +251,19 @@ class PlotTabs(QWidget):
 
     # -- results ---------------------------------------------------------------------------------
 
+    def _set_stale(self, stale: bool) -> None:
+        """What is drawn is not of the scenario as it stands."""
+        for plot in (*self.plots, self.roofline, self.request):
+            if plot is not None:
+                plot.set_stale(stale)
+
     def _show_curves(self, curves: WorkloadCurves, estimate: Estimate, _revision: int) -> None:
+        self._set_stale(False)
         for plot in self.plots:
             plot.show(curves, estimate)
 
     def _show_operators(self, started: Started | None, _revision: int) -> None:
+        self._set_stale(False)
         if self.current == "roofline" and self.roofline is not None:
             self.roofline.show_started(started)
         if self.current == "step" and self.step is not None:
@@ -256,6 +275,7 @@ class PlotTabs(QWidget):
             notes.set_notes([self._words.phrase(phrase) for phrase in phrases])
 
     def _show_life(self, course: Course, _revision: int) -> None:
+        self._set_stale(False)
         if self.current == "request" and self.request is not None:
             self.request.show_life(course.started, course.life)
 

@@ -103,6 +103,16 @@ class Workspaces(QStackedWidget):
         _as_workspace(page).activate()
         self.switched.emit(key)
 
+    def forget(self) -> None:
+        """Make all but the first anew: another language is spoken."""
+        shown = self.key
+        self.show_key(FIRST)
+        for key in [key for key in self._pages if key != FIRST]:
+            page = self._pages.pop(key)
+            self.removeWidget(page)
+            page.deleteLater()
+        self.show_key(shown)
+
     def set_sizes(self, sizes: Sizes) -> None:
         """Lay out for a size of the window."""
         self._sizes = sizes

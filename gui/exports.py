@@ -1,0 +1,223 @@
+"""What leaves the window: reports, pictures of plots and their data, to files and to the clipboard."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu, QWidget
+
+from core.errors import InferometerError
+from core.files.atomic import write_atomic
+from gui.plot_tables import (
+    DataTable,
+    frontier_table,
+    latency_table,
+    ledger_table,
+    life_table,
+    memory_table,
+    operators_table,
+)
+
+if TYPE_CHECKING:
+    from gui.window import MainWindow
+
+REPORTS = ("html", "pdf", "md", "xlsx", "csv")
+PICTURES = ("png", "svg", "pdf")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A plot that can be given away; ``table`` makes its data, None where there is none."""
+
+    title: str
+    widget: QWidget
+    table: Callable[[], DataTable | None]
+
+
+class Exports(QObject):
+    """The menu "Export" of one window, and the menu of each plot."""
+
+    def __init__(self, window: "MainWindow") -> None:
+        super().__init__(window)
+        self._window = window
+        self.menu = QMenu(window)
+        self.menu.aboutToShow.connect(self._fill)
+
+    # -- menus -----------------------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        w, menu = self._window.words, self.menu
+        menu.clear()
+        self._head("report")
+        for kind in REPORTS:
+            action = menu.addAction(w(f"export.kinds.{kind}"))
+            action.triggered.connect(lambda _=False, kind=kind: self.report(kind))
+        parts = self.parts()
+        if not parts:
+            return
+        menu.addSeparator()
+        self._head("plots")
+        for part in parts:
+            self._fill_part(menu.addMenu(part.title), part)
+
+    def _head(self, key: str) -> None:
+        """Words over a group of the menu."""
+        self.menu.addAction(self._window.words(f"export.{key}")).setEnabled(False)
+
+    def _fill_part(self, menu: QMenu, part: Part) -> None:
+        w = self._window.words
+        for kind in PICTURES:
+            action = menu.addAction(w(f"export.kinds.{kind}"))
+            action.triggered.connect(lambda _=False, kind=kind: self.picture(part, kind))
+        action = menu.addAction(w("export.data"))
+        action.triggered.connect(lambda _=False: self.data(part))
+        action.setEnabled(part.table() is not None)
+        menu.addSeparator()
+        menu.addAction(w("export.copy_picture")).triggered.connect(lambda _=False: self.copy_picture(part))
+        copy = menu.addAction(w("export.copy_data"))
+        copy.triggered.connect(lambda _=False: self.copy_data(part))
+        copy.setEnabled(part.table() is not None)
+
+    def attend(self, _tab: str = "") -> None:
+        """Give every plot in sight a menu of its own."""
+        for part in self.parts():
+            if part.widget.contextMenuPolicy() != Qt.ContextMenuPolicy.CustomContextMenu:
+                part.widget.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+                part.widget.customContextMenuRequested.connect(
+                    lambda at, widget=part.widget: self._context(widget, at)
+                )
+
+    def _context(self, widget: QWidget, at: QPoint) -> None:
+        for part in self.parts():
+            if part.widget is widget:
+                menu = QMenu(widget)
+                menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+                self._fill_part(menu, part)
+                menu.popup(widget.mapToGlobal(at))
+
+    # -- parts -----------------------------------------------------------------------------------
+
+    def parts(self) -> list[Part]:
+        """The plots of the tab in sight."""
+        window, w = self._window, self._window.words
+        tabs, estimation = window.workspace.tabs, window.estimation
+        point, curves = estimation.estimate, estimation.curves
+        if window.stack.key != "estimate" or point is None:
+            return []
+        found: list[Part] = []
+        if tabs.current == "overview":
+            ledger = window.workspace.ledger
+            found.append(Part(w("ledger.title"), ledger, lambda: ledger_table(point, w)))
+            makers = {
+                "memory_over_users": memory_table,
+                "latency_over_users": latency_table,
+                "throughput_latency": frontier_table,
+            }
+            for plot in tabs.plots:
+                make = makers[plot.key]
+                found.append(
+                    Part(
+                        w(f"plots.{plot.key}.title"),
+                        plot,
+                        lambda make=make: make(curves, w) if curves is not None else None,
+                    )
+                )
+        elif tabs.current == "roofline" and tabs.roofline is not None:
+            roofline = tabs.roofline
+            found.append(
+                Part(w("plots.roofline.title"), roofline, lambda: operators_table(roofline.started, w))
+            )
+        elif tabs.current == "step" and tabs.step is not None:
+            step = tabs.step
+            found.append(Part(w("window.tabs.step"), step, lambda: operators_table(step.started, w)))
+        elif tabs.current == "request" and tabs.request is not None:
+            life = tabs.request
+            found.append(Part(w("plots.request_life.title"), life, lambda: life_table(life.life, w)))
+        return found
+
+    # -- files -----------------------------------------------------------------------------------
+
+    def report(self, kind: str) -> None:
+        """Write a report; its form follows the ending of the name that is chosen."""
+        point = self._window.estimation.estimate
+        if point is None:
+            return
+        words = self._window.words
+
+        def make(path: Path) -> bytes:
+            from gui.export import report_pdf
+
+            if path.suffix.lower() == ".pdf":
+                return report_pdf(point, words)
+            from core.reports.write import report_bytes
+
+            return report_bytes(point, path, words)
+
+        self._save(words("export.file_report", name=self._stem()), kind, make)
+
+    def picture(self, part: Part, kind: str) -> None:
+        """Write a plot as it stands."""
+
+        def make(path: Path) -> bytes:
+            from gui.pictures import kind_of, picture
+
+            return picture(part.widget, kind_of(path.suffix, kind), part.title)
+
+        self._save(self._window.words("export.file", name=self._stem(), part=part.title), kind, make)
+
+    def data(self, part: Part) -> None:
+        """Write the data behind a plot."""
+        table = part.table()
+        if table is not None:
+            name = self._window.words("export.file", name=self._stem(), part=part.title)
+            self._save(name, "csv", lambda _path: table.csv_bytes())
+
+    def copy_picture(self, part: Part) -> None:
+        """Put a plot on the clipboard."""
+        from gui.pictures import image_of
+
+        QGuiApplication.clipboard().setImage(image_of(part.widget))
+
+    def copy_data(self, part: Part) -> None:
+        """Put the data of a plot on the clipboard, for a spreadsheet."""
+        table = part.table()
+        if table is not None:
+            QGuiApplication.clipboard().setText(table.tab_separated())
+
+    def _stem(self) -> str:
+        document = self._window.document
+        return document.path.stem if document.path is not None else document.title
+
+    def _save(self, name: str, kind: str, make: Callable[[Path], bytes]) -> None:
+        window = self._window
+        suggested = window.files.folder() / f"{plain_name(name)}.{kind}"
+
+        def chosen(path: Path | None) -> None:
+            if path is None:
+                return
+            QGuiApplication.setOverrideCursor(Qt.CursorShape.WaitCursor)
+            try:
+                write_atomic(path, make(path))
+            except InferometerError as error:
+                reason = window.words.problem(error.problems[0])
+                self._tell("bad", window.words("export.failed", reason=reason))
+            else:
+                self._tell("good", window.words("export.saved", name=path.name))
+            finally:
+                QGuiApplication.restoreOverrideCursor()
+
+        window.dialogs.save_file(window, suggested, chosen)
+
+    def _tell(self, kind: str, text: str) -> None:
+        messages = self._window.workspace.messages
+        links = [(self._window.words("window.dismiss"), lambda: messages.drop("export"))]
+        messages.tell("export", kind, text, links)
+
+
+def plain_name(text: str) -> str:
+    """A file name that every system takes: no separators, nothing hidden, not too long."""
+    bare = "".join(c if c.isalnum() or c in " ._-(),×" else "-" for c in text).strip(" .")
+    return bare[:120].rstrip(" .") or "export"

@@ -1,0 +1,69 @@
+"""The menu behind the toolbar's first button: everything once, in groups."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QMenu
+
+from core.words import Words
+
+if TYPE_CHECKING:
+    from gui.toolbar import Toolbar
+    from gui.window import MainWindow
+
+
+class MainMenu(QMenu):
+    """Filled anew with every language; ``samples`` and ``recent`` fill themselves when they open."""
+
+    def __init__(self, window: "MainWindow") -> None:
+        super().__init__(window)
+        self._window = window
+        self.samples = QMenu(window)
+        self.samples.aboutToShow.connect(lambda: window.files.fill_samples(self.samples))
+        self.recent = QMenu(window)
+        self.recent.aboutToShow.connect(lambda: window.files.fill_recent(self.recent))
+        self._appearance = QMenu(window)
+
+    def speak(self, words: Words) -> None:
+        """Put everything in, in a language."""
+        window = self._window
+        a = window.actions_
+        for menu, key in (
+            (self.samples, "new_from"),
+            (self.recent, "open_recent"),
+            (self._appearance, "theme"),
+            (window.exports.menu, "export"),
+            (window.language.menu, "language"),
+        ):
+            menu.setTitle(words(f"actions.{key}"))
+        self.samples.clear()
+        self.clear()
+        self.addMenu(self.samples)
+        self.addActions([a["open"], a["open_folder"]])
+        self.addMenu(self.recent)
+        self.addSeparator()
+        self.addActions([a["save"], a["save_as"]])
+        self.addMenu(window.exports.menu)
+        self.addSeparator()
+        self.addActions([a["undo"], a["redo"], a["paste"]])
+        self.addSeparator()
+        self.addActions([a["show_estimate"], a["show_compare"], a["show_explore"], a["pin"]])
+        self.addSeparator()
+        self.addActions([a["search"], a["commands"], a["shortcuts"]])
+        self.addSeparator()
+        self.addAction(a["fold_forms"])
+        self._appearance.clear()
+        self._appearance.addActions(
+            [a["theme_system"], a["theme_light"], a["theme_dark"], a["theme_contrast"]]
+        )
+        self.addMenu(self._appearance)
+        self.addMenu(window.language.menu)
+        self.addSeparator()
+        self.addAction(a["quit"])
+
+    def drop_from(self, bar: "Toolbar") -> None:
+        """Let the toolbar's buttons open the menus of export and language."""
+        window = self._window
+        window.actions_["export"].triggered.connect(
+            lambda: bar.drop_menu(window.exports.menu, bar.export_button)
+        )
+        bar.language_button.clicked.connect(lambda: bar.drop_menu(window.language.menu, bar.language_button))
