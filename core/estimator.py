@@ -64,6 +64,8 @@ def _speed(service: Service, curve: LoadCurve) -> Speed:
         "prefill": curve.prefill_seconds,
         "base": curve.base_seconds,
     }
+    if service.readers:
+        parts["transfer"] = curve.transfer_seconds
     return Speed(
         time_to_first_token=_range(curve.time_to_first_token),
         first_token_parts={key: float(value[EXPECTED, 0]) for key, value in parts.items()},

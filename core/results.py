@@ -16,7 +16,8 @@ class Speed:
     """Speeds at the operating point; present only when the model fits."""
 
     time_to_first_token: Range  # s
-    first_token_parts: dict[str, float]  # "queue", "prefill", "other_prefills", "base" → s, expected
+    # "queue", "prefill", "other_prefills", "base", with prompts read apart also "transfer" → s, expected
+    first_token_parts: dict[str, float]
     time_per_output_token: Range  # s
     output_throughput: Range  # tok/s, all replicas
     request_throughput: Range  # 1/s

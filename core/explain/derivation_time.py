@@ -7,6 +7,7 @@ from dataclasses import fields
 
 import numpy as np
 
+from core.explain import derivation_pools
 from core.explain.derivation_types import Derivation, Step, given, worked
 from core.explain.expression import Num, Sym, largest, least
 from core.explain.textbook_rules import why_times
@@ -89,6 +90,10 @@ def _range_source(service: Service, key: str) -> Phrase:
 
 
 def _engine(point: Estimate, service: Service, speed: Speed, key: str) -> tuple[Step, ...]:
+    if service.readers and key in ("time_to_first_token", "time_per_output_token"):
+        apart = derivation_pools
+        first = key == "time_to_first_token"
+        return apart.first_token(service, speed) if first else apart.per_token(service, speed)
     if key == "time_to_first_token":
         return _first_token(point, service, speed)
     if key == "time_per_output_token":

@@ -34,7 +34,6 @@ class Link:
 
 
 _ACTIVATION_FORMATS: tuple[ComputeFormat, ...] = ("bf16", "fp16", "fp32")
-NETWORK = 50e9  # bytes/s of one device between nodes: 400 Gbit/s
 _DEVICES_OF_A_NODE = 8
 _FALLBACK_LINK = 16e9  # bytes/s, where neither link of a device is known: PCIe 3 x16
 
@@ -82,18 +81,33 @@ def activation_format(device: Accelerator) -> ComputeFormat:
 
 
 def link_of(device: Accelerator, deployment: Deployment, devices: int, halves_accumulation: bool) -> Link:
-    """The link among ``devices``: the fast one where the device has it and it reaches far enough,
-    the network between nodes where it does not, else PCIe.
+    """The link among ``devices``: the network where they stand in several nodes, the fast one where the
+    device has it and it reaches far enough, else PCIe.
     """
     fast, asked = device.scale_up, deployment.link
+    apart = deployment.nodes > 1 and devices > deployment.devices_of_a_node
     reaches = (devices <= fast.max_devices and asked == "auto") or asked == "scale_up"
-    if fast.gbps_per_direction is not None and reaches:
+    if fast.gbps_per_direction is not None and reaches and not apart:
         return Link(_link_kind(fast.kind), fast.gbps_per_direction * 1e9)
-    if devices > _DEVICES_OF_A_NODE:
-        return Link("network", NETWORK)
+    if apart or devices > _DEVICES_OF_A_NODE:
+        return network_of(device, deployment)
     rate = device.pcie.gbps_per_direction
     kind = "pcie_staged" if halves_accumulation or asked == "pcie_host" else "pcie"
     return Link(kind, _FALLBACK_LINK if rate is None else rate * 1e9)
+
+
+def network_of(device: Accelerator, deployment: Deployment) -> Link:
+    """What joins nodes; a device's adapter is no faster than its way to it."""
+    rate = deployment.network_gbit_per_s * 1e9 / 8
+    way = device.pcie.gbps_per_direction
+    return Link("network", rate if way is None else min(rate, way * 1e9))
+
+
+def hand_over_of(device: Accelerator, deployment: Deployment) -> Link:
+    """What carries a cache from a device that reads prompts to one that answers."""
+    if deployment.nodes > 1:
+        return network_of(device, deployment)
+    return link_of(device, deployment, deployment.accelerators, False)
 
 
 def _link_kind(kind: str) -> str:

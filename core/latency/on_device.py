@@ -15,7 +15,7 @@ from core.latency.efficiency import (
     profile_for,
 )
 from core.latency.factors import Factors, load_factors
-from core.latency.machine import activation_format, compute_format, is_native, link_of, peak_flops
+from core.latency.machine import activation_format, compute_format, is_native, link_of, network_of, peak_flops
 from core.latency.protocol import BOUND
 from core.model.operators import DECODES, ONE, PREFILLS, SEQUENCES, TOKENS, Operator, Operators
 from core.quantities import EXPECTED, FloatArray
@@ -77,9 +77,8 @@ def coefficients(
     alphas = slow * alphas
     fixed[:, ONE] += alphas.sum(axis=1)
     if operators.sends:
-        link = link_of(device, deployment, deployment.tensor_parallel * operators.layout.stages, False)
         fixed[:, ONE] += scale * operators.sends * _SEND_START
-        fixed[:, TOKENS] += operators.sends * operators.send_bytes / link.bytes_per_second
+        fixed[:, TOKENS] += operators.send_bytes * _sending(operators, device, deployment)
     layers = operators.layers + (over.ungraphed_moe_factor - 1) * operators.moe_layers
     weights = WEIGHT_FORMATS[precision.weights]
     return Coefficients(
@@ -98,6 +97,16 @@ def coefficients(
         starts=starts,
         exchange_starts=tuple(alphas[EXPECTED].tolist()),
     )
+
+
+def _sending(operators: Operators, device: Accelerator, deployment: Deployment) -> float:
+    """Seconds that one byte takes through all stages; some hand-overs lead from node to node."""
+    group = deployment.tensor_parallel * operators.layout.stages
+    each = deployment.devices_of_a_node if deployment.nodes > 1 else group
+    across = min(operators.sends, -(-group // each) - 1)
+    near = link_of(device, deployment, min(group, each), False)
+    seconds = (operators.sends - across) / near.bytes_per_second
+    return seconds + (across / network_of(device, deployment).bytes_per_second if across else 0.0)
 
 
 def _operators(

@@ -234,15 +234,19 @@ def _more_devices(scenario: Scenario) -> tuple[Change, ...]:
         else (deployment.tensor_parallel, deployment.pipeline_parallel)
     )
     linked = max(8, scenario.accelerator.scale_up.max_devices)
-    most = min(linked, _MOST_DEVICES // (other * deployment.replicas))
+    copies = deployment.replicas + deployment.readers
+    most = min(linked, _MOST_DEVICES // (other * copies))
     most = min(most, scenario.model.architecture.layers if stages else _MOST_SHARING)
     sizes = (n for n in range(now + 1, most + 1) if stages or _divides(scenario, n))
+    readers = deployment.readers
     changes = (
         (
-            Change("deployment.accelerators", size * other * deployment.replicas),
+            Change("deployment.accelerators", size * other * copies),
             Change(f"deployment.{field}", size),
+            *((Change("deployment.prefill_accelerators", size * other * readers),) if readers else ()),
         )
         for size in sizes
+        if size * other * copies % deployment.nodes == 0
     )
     return _first_that_fits(scenario, changes)
 

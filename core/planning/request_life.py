@@ -2,7 +2,7 @@
 
 The parts are those of the point estimate, so a timeline can never disagree with a card:
 
-    TTFT = server + queue + other prompts + own prompt
+    TTFT = server + queue + other prompts + own prompt (+ hand-over of the cache to another device)
     end to end = TTFT + (output - 1) TPOT
 """
 
@@ -20,13 +20,14 @@ from core.results import Estimate, Speed
 from core.serving.steady_state import Service, prepare
 from core.spec.scenario import Scenario
 
-SpanKey = Literal["server", "queue", "other_prompts", "own_prompt", "decode"]
+SpanKey = Literal["server", "queue", "other_prompts", "own_prompt", "transfer", "decode"]
 # Keys of ``Speed.first_token_parts`` in the order of a request's life.
 _PARTS: tuple[tuple[SpanKey, str], ...] = (
     ("server", "base"),
     ("queue", "queue"),
     ("other_prompts", "other_prefills"),
     ("own_prompt", "prefill"),
+    ("transfer", "transfer"),
 )
 _GROWTH_POINTS = 128
 _PAGE = 16  # tokens

@@ -144,7 +144,7 @@ def _range_row(label: str, value: Range, show: Callable[[float], Shown]) -> tupl
     return label, expected.number, expected.unit, beside
 
 
-_PARTS = ("queue", "other_prefills", "prefill", "base")
+_PARTS = ("queue", "other_prefills", "prefill", "transfer", "base")
 
 
 def _parts(speed: Speed, words: Words) -> list[tuple[str, str, str, str]]:

@@ -21,12 +21,13 @@ class LoadCurve:
     prefill_seconds: FloatArray  # (3, n) part of it: reading the own prompt
     other_prefills_seconds: FloatArray  # (3, n) part of it: other prompts read first
     base_seconds: FloatArray  # (3, n) part of it: server, first decode step
+    transfer_seconds: FloatArray  # (3, n) part of it: the cache goes from device to device
     time_per_output_token: FloatArray  # (3, n) s, (end to end - TTFT) / (output - 1)
     output_tokens_per_second: FloatArray  # (3, n) all replicas together
     requests_per_second: FloatArray  # (3, n)
     prefill_share: FloatArray  # (3, n) share of a decoding request's time spent on others' prompts
     stable: FloatArray  # (n,) 1 where the load can be carried, 0 where the queue grows for ever
-    terms: "Terms | None" = None  # what the times follow from; None by the textbook rules
+    terms: "Terms | None" = None  # what the times follow from; None by the textbook rules, and of pools
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from core.errors import InvalidScenario, Problem
 from core.latency.textbook import TextbookPlan
-from core.memory.build import build_ledger, plan_memory
+from core.memory.build import build_ledger
 from core.memory.capacity import capacity, starts
 from core.quantities import EXPECTED
 from core.serving.cache_pool import cache_pool, endless
@@ -51,7 +51,7 @@ class Run:
     """One simulation.  ``steps`` carries it on, ``result`` says what is known so far.
 
     Leaving the iterator cancels the run.  Raises InvalidScenario with ``simulate.does_not_start`` for
-    a service that has no room for a request, and ``simulate.prefill_accelerators`` {group, given, most}.
+    a service that has no room for a request.
     """
 
     def __init__(self, scenario: Scenario, trace: Trace | None = None, quantile: int = EXPECTED) -> None:
@@ -109,24 +109,15 @@ class Run:
             room = endless(scenario) if reads_only else pool
             return kind(number, table, room, common, self.records, reads_only)
 
-        self.replicas = [replica(n, n < readers) for n in range(service.replicas)]
+        self.replicas = [replica(n, n < readers) for n in range(readers + service.replicas)]
         self._first_stop = self.replicas[:readers] if readers else self.replicas
         self._decoders = self.replicas[readers:]
-        self._transfer = plan_memory(scenario).demand.bytes_per_token() / link if readers else 0.0
+        self._transfer = service.hand_over
 
     def _readers(self, service: Service) -> int:
-        """Replicas that only read prompts."""
-        given = self.scenario.simulation.prefill_accelerators
-        if not given:
-            return 0
+        """Replicas that only read prompts; each copy of the attention counts, as in the service."""
         place = self.scenario.deployment
-        group = place.accelerators // service.replicas
-        if given % max(1, group) or given >= place.accelerators:
-            values = {"given": given, "group": group, "most": place.accelerators - group}
-            raise InvalidScenario(
-                Problem("simulate.prefill_accelerators", ("simulation.prefill_accelerators",), values)
-            )
-        return given // max(1, group)
+        return place.readers * (service.replicas // place.replicas)
 
     def _life(self, service: Service) -> float:
         """Seconds that a request stays, by the steady state: users begin anywhere within one such time."""

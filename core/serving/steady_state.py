@@ -6,7 +6,7 @@ Both take the life of a request from ``core.serving.lifecycle`` and work on arra
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,11 +14,14 @@ from core.latency.efficiency import SERVER_ENGINES
 from core.latency.factors import Factors
 from core.latency.local import ENGINES as LOCAL_ENGINES
 from core.latency.local import plan_of_scenario
+from core.latency.machine import hand_over_of
 from core.latency.protocol import StepPlan
 from core.latency.step import layout_of, plan_of
 from core.latency.textbook import TextbookPlan, textbook_plan
+from core.memory.build import plan_memory
 from core.quantities import EXPECTED, FloatArray
 from core.serving.breakdown import engine_phase, textbook_phase
+from core.serving.disaggregated import Pools, curve_of_pools, disaggregated, disaggregated_open
 from core.serving.lifecycle import Lengths, Life, live
 from core.serving.limits import batch_limits, occupancy
 from core.serving.load import LoadCurve, Phase
@@ -37,6 +40,8 @@ class Service:
     lengths: Lengths
     max_num_seqs: float  # of one replica
     occupancy: float = 0.52  # share of its answer for which a running request holds room
+    readers: int = 0  # copies beside ``replicas`` that only read prompts; 0: all do both
+    hand_over: float = 0.0  # s, for one token of a prompt to go from a reader to a decoder
 
     @property
     def profile_name(self) -> str:
@@ -56,7 +61,22 @@ def prepare(scenario: Scenario, factors: Factors | None = None) -> Service:
     replicas = deployment.replicas
     if engine.name in SERVER_ENGINES:
         replicas *= layout_of(deployment).data_parallel
-    return Service(_plan(scenario, factors), replicas, lengths, seqs, occupancy(engine))
+    service = Service(_plan(scenario, factors), replicas, lengths, seqs, occupancy(engine))
+    if not deployment.readers or engine.name not in SERVER_ENGINES:
+        return service
+    link = hand_over_of(scenario.accelerator, deployment)
+    each = plan_memory(scenario).demand.bytes_per_token() / link.bytes_per_second
+    readers = deployment.readers * (replicas // deployment.replicas)
+    return replace(service, readers=readers, hand_over=each)
+
+
+def _pools(service: Service, kv_tokens: float) -> Pools | None:
+    """Both sides of a service that reads prompts apart; None of any other."""
+    plan = service.plan
+    if not service.readers or isinstance(plan, TextbookPlan):
+        return None
+    most = room(service, kv_tokens)
+    return Pools(plan, service.readers, plan, service.replicas, most, service.hand_over, 1.0)
 
 
 def _server_plan(scenario: Scenario, factors: Factors | None) -> StepPlan:
@@ -97,6 +117,8 @@ def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCu
     if isinstance(service.plan, TextbookPlan):
         prompt = lengths.prefix + lengths.prompt
         return textbook_closed(service.plan, users, service.replicas, limit, prompt, lengths.output)
+    if (pools := _pools(service, kv_tokens)) is not None:
+        return curve_of_pools(pools, lengths, disaggregated(pools, lengths, users), users)
     here = np.maximum(users / service.replicas, 1.0)
     # With fewer users than replicas some replicas idle.
     busy = np.minimum(users, service.replicas)
@@ -118,6 +140,8 @@ def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> L
     if isinstance(service.plan, TextbookPlan):
         prompt = lengths.prefix + lengths.prompt
         return textbook_open(service.plan, rate, service.replicas, limit, prompt, lengths.output)
+    if (pools := _pools(service, kv_tokens)) is not None:
+        return curve_of_pools(pools, lengths, disaggregated_open(pools, lengths, rate), None)
     here = rate / service.replicas
     # An arrival finds as many others as there are on average; with them it makes one more.
     found = np.concatenate([[0.0], np.geomspace(min(0.01, limit / 2), limit, _OPEN_POINTS)])
@@ -159,7 +183,7 @@ def phases(service: Service, running: float) -> tuple[Phase, Phase]:
     if isinstance(service.plan, TextbookPlan):
         prompt = lengths.prefix + lengths.prompt
         return textbook_phase(service.plan, 0.0, prompt), textbook_phase(service.plan, here, 0.0)
-    chunk = float(lengths.chunk(here))
+    chunk = float(lengths.chunk(0.0 if service.readers else here))
     before = lengths.prefix + 0.5 * (lengths.prompt - chunk)
     return (
         engine_phase(service.plan, 0.0, 0.0, chunk, before),
@@ -214,6 +238,7 @@ def curve_of(
         prefill_seconds=life.own,
         other_prefills_seconds=life.others,
         base_seconds=life.base,
+        transfer_seconds=np.zeros(shape),
         time_per_output_token=life.per_token,
         output_tokens_per_second=requests * service.lengths.output,
         requests_per_second=requests,

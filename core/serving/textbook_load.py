@@ -73,6 +73,7 @@ def _curve(
         prefill_seconds=rows(read),
         other_prefills_seconds=rows(0.0),
         base_seconds=rows(0.0),
+        transfer_seconds=rows(0.0),
         time_per_output_token=rows(step),
         output_tokens_per_second=rows(tokens),
         requests_per_second=rows(tokens / output),

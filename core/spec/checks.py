@@ -21,6 +21,7 @@ CACHE_FORMATS_OF: dict[str, tuple[str, ...]] = {
 }
 # A float32 model has a float32 cache.
 _FOLLOWING_CACHE_FORMAT = {"fp32": "fp32"}
+_POOLED = ("vllm", "sglang", "trtllm")  # can read prompts on devices of their own
 _PLAIN_WEIGHTS = ("bf16", "fp16", "fp32")
 LABELS = {
     "vllm": "vLLM",
@@ -47,11 +48,7 @@ _BF16_FROM = 8.0  # compute capability of Ampere: vLLM refuses bfloat16 below it
 
 def check(scenario: Scenario) -> tuple[Problem, ...]:
     """All contradictions of a scenario.  With severity "error" it cannot be estimated."""
-    return tuple(
-        problem
-        for rule in (_deployment, _divisions, _heads, _link, _lengths, _formats, _draft, _device)
-        for problem in rule(scenario)
-    )
+    return tuple(problem for rule in _RULES for problem in rule(scenario))
 
 
 def _deployment(scenario: Scenario) -> Iterator[Problem]:
@@ -85,6 +82,32 @@ def _divisions(scenario: Scenario) -> Iterator[Problem]:
             yield Problem("ep_no_experts", ("deployment.expert_parallel",), values)
     if copies > 1 and tp % copies:
         yield Problem("dp_group", ("deployment.attention_data_parallel",), {"dp": copies, "tp": tp})
+
+
+def _nodes(scenario: Scenario) -> Iterator[Problem]:
+    """Servers are filled alike, and a group lies in one of them or fills several."""
+    place = scenario.deployment
+    if place.accelerators % place.nodes:
+        paths = ("deployment.nodes", "deployment.accelerators")
+        yield Problem("nodes_devices", paths, {"nodes": place.nodes, "devices": place.accelerators})
+        return
+    each, tp = place.devices_of_a_node, place.tensor_parallel
+    if each % tp and tp % each:
+        paths = ("deployment.nodes", "deployment.tensor_parallel")
+        yield Problem("nodes_group", paths, {"each": each, "tp": tp})
+
+
+def _pools(scenario: Scenario) -> Iterator[Problem]:
+    """Devices that only read prompts are whole copies of the model, and leave one that answers."""
+    place, engine = scenario.deployment, scenario.engine.name
+    if not place.prefill_accelerators:
+        return
+    paths = ("deployment.prefill_accelerators",)
+    given, most = place.prefill_accelerators, place.accelerators - place.group
+    if engine not in _POOLED:
+        yield Problem("prefill_engine", (*paths, "engine.name"))
+    elif given % place.group or given > most:
+        yield Problem("prefill_devices", paths, {"given": given, "group": place.group, "most": most})
 
 
 def _heads(scenario: Scenario) -> Iterator[Problem]:
@@ -229,3 +252,6 @@ def _device(scenario: Scenario) -> Iterator[Problem]:
     ):
         values = {"device": device.name, "engine": LABELS[engine]}
         yield Problem("no_bf16", ("precision.weights",), values, "warning")
+
+
+_RULES = (_deployment, _divisions, _nodes, _pools, _heads, _link, _lengths, _formats, _draft, _device)

@@ -25,11 +25,31 @@ class Deployment(Spec):
     pipeline_parallel: int = declared(1, kind="count", step=1, ge=1, le=256)
     expert_parallel: int = declared(1, kind="count", step=1, ge=1, le=1024, engines=_SERVERS)
     attention_data_parallel: int = declared(1, kind="count", step=1, ge=1, le=1024, engines=_SERVERS)
+    # Servers that the devices stand in, as many in each; 1: as few as the fast link allows.
+    nodes: int = declared(1, kind="count", step=1, ge=1, le=4096)
+    network_gbit_per_s: float = declared(400.0, unit="Gbit/s", step=100, ge=0.1, le=100_000)  # of one device
+    # Of the devices, those that only read prompts and hand the cache over; 0: every one does both.
+    prefill_accelerators: int = declared(0, kind="count", step=1, ge=0, le=4096, engines=_SERVERS)
 
     @property
     def replicas(self) -> int:
-        """Independent copies of the model that share the requests."""
-        return max(1, self.accelerators // (self.tensor_parallel * self.pipeline_parallel))
+        """Independent copies of the model that share the requests; without those that only read prompts."""
+        return max(1, (self.accelerators - self.prefill_accelerators) // self.group)
+
+    @property
+    def readers(self) -> int:
+        """Copies of the model that only read prompts."""
+        return self.prefill_accelerators // self.group
+
+    @property
+    def group(self) -> int:
+        """Devices of one copy of the model."""
+        return self.tensor_parallel * self.pipeline_parallel
+
+    @property
+    def devices_of_a_node(self) -> int:
+        """Devices in one server."""
+        return max(1, self.accelerators // self.nodes)
 
     @property
     def attention_tensor_parallel(self) -> int:

@@ -49,7 +49,3 @@ class Simulation(Spec):
     )
     # Static batches: how long the first request waits for others to join.
     batch_wait_s: float = declared(0.0, unit="s", step=1, ge=0.0, le=10**4, engines=("transformers", "mlx"))
-    # Of the accelerators, those that only read prompts; 0: every one does both.
-    prefill_accelerators: int = declared(
-        0, kind="count", step=1, ge=0, le=4096, engines=("vllm", "sglang", "trtllm")
-    )

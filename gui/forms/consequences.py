@@ -68,7 +68,18 @@ def layout_changes(scenario: Scenario, layout: Layout) -> Changes:
         ("deployment.expert_parallel", experts if tp % experts == 0 else 1),
         ("deployment.attention_data_parallel", copies if tp % copies == 0 else 1),
     ]
-    return [changes[0], *_only_new(scenario, changes[1:])]
+    return [changes[0], *_only_new(scenario, changes[1:] + _apart(scenario, layout))]
+
+
+def _apart(scenario: Scenario, layout: Layout) -> Changes:
+    """Servers and devices for prompts, as far as the layout allows them."""
+    place, group = scenario.deployment, layout.group
+    nodes = place.nodes
+    each = layout.devices // nodes
+    if layout.devices % nodes or (each % layout.tensor and layout.tensor % each):
+        nodes = 1
+    prompts = min(place.prefill_accelerators // group * group, layout.devices - group)
+    return [("deployment.nodes", nodes), ("deployment.prefill_accelerators", max(0, prompts))]
 
 
 def model_changes(scenario: Scenario, model: Model) -> Changes:
@@ -187,6 +198,7 @@ def engine_changes(scenario: Scenario, engine: object) -> Changes:
         changes.append(("engine.max_model_len", scenario.workload.tokens_per_request))
     if known.name not in ("vllm", "sglang", "trtllm"):
         changes += [("deployment.expert_parallel", 1), ("deployment.attention_data_parallel", 1)]
+        changes.append(("deployment.prefill_accelerators", 0))
     return [changes[0], *_only_new(scenario, changes[1:])]
 
 

@@ -125,6 +125,14 @@ class _Fields:
                 words("forms.groups.speculative"),
             ),
             RowGroup(
+                [
+                    item("deployment.nodes", when=_several),
+                    item("deployment.network_gbit_per_s", when=_networked),
+                    item("deployment.prefill_accelerators", when=_several_copies),
+                ],
+                words("forms.groups.servers"),
+            ),
+            RowGroup(
                 [item("engine.max_loras"), item("engine.lora_rank", when=lambda s: s.engine.max_loras > 0)],
                 words("forms.groups.adapters"),
             ),
@@ -189,6 +197,21 @@ def _copied(scenario: Scenario) -> bool:
     latent = any(isinstance(g.token_mixer, LatentAttention) for g in kinds)
     useful = place.tensor_parallel > 1 and (latent or has_experts(scenario.model))
     return place.attention_data_parallel > 1 or useful
+
+
+def _several(scenario: Scenario) -> bool:
+    return scenario.deployment.accelerators > 1 or scenario.deployment.nodes > 1
+
+
+def _networked(scenario: Scenario) -> bool:
+    """Whether anything goes over the network between servers."""
+    place, fast = scenario.deployment, scenario.accelerator.scale_up
+    return place.nodes > 1 or place.group > max(8, fast.max_devices)
+
+
+def _several_copies(scenario: Scenario) -> bool:
+    place = scenario.deployment
+    return place.prefill_accelerators > 0 or place.accelerators > place.group
 
 
 def _with_states(scenario: Scenario) -> bool:

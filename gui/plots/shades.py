@@ -40,6 +40,7 @@ SPANS: dict[str, Shade] = {
     "queue": Shade(0.22, True),
     "other_prompts": Shade(0.60, True),
     "own_prompt": Shade(0.86),
+    "transfer": Shade(0.38, True),
     "decode": Shade(0.38),
 }
 
