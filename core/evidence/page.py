@@ -8,9 +8,10 @@ from typing import Any
 
 import resources
 from core.evidence.memory_predictions import Prediction
+from core.evidence.report import error_cells
 from core.evidence.validate import GroupErrors, grouped, p90
 from core.latency.factors import Factor, load_factors
-from core.words import Words
+from core.words import Words, percent
 
 LEFT_OUT = "data/evidence/left_out.json"
 LEFT_OUT_STREAMS = "data/evidence/left_out_streams.json"  # of engines without a server of their own
@@ -31,7 +32,7 @@ def accuracy_page(predictions: Iterable[Prediction], words: Words) -> str:
     lines += [f"## {words('page.groups')}", "", words("page.groups_about"), ""]
     lines += _table(
         [words(f"cli.validate.{k}") for k in ("engine", "metric", "n", "median", "p90", "bias", "inside")],
-        [_group_row(group) for group in groups],
+        [_group_row(group, words) for group in groups],
     )
     lines += ["", f"## {words('page.left_out')}", "", words("page.left_out_about"), ""]
     lines += _table(
@@ -63,18 +64,9 @@ def accuracy_page(predictions: Iterable[Prediction], words: Words) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _group_row(group: GroupErrors) -> list[str]:
-    scale = 100.0 if group.unit == "%" else 1.0
+def _group_row(group: GroupErrors, words: Words) -> list[str]:
     digits = 1 if group.unit == "%" else 3
-    return [
-        group.engine,
-        group.metric,
-        str(group.n),
-        f"{group.median * scale:.{digits}f} {group.unit}",
-        f"{group.p90 * scale:.{digits}f} {group.unit}",
-        f"{group.bias * scale:+.{digits}f} {group.unit}",
-        f"{group.inside:.0%}",
-    ]
+    return [group.engine, group.metric, str(group.n), *error_cells(group, words, digits)]
 
 
 def _left_out_rows(words: Words) -> list[list[str]]:
@@ -86,9 +78,9 @@ def _left_out_rows(words: Words) -> list[list[str]]:
                     group,
                     words(f"page.{kind}"),
                     str(found["n"]),
-                    f"{100 * found['median']:.1f} %",
-                    f"{100 * found['p90']:.1f} %",
-                    f"{100 * found['bias']:+.1f} %",
+                    words.phrase(percent(found["median"], 1)),
+                    words.phrase(percent(found["p90"], 1)),
+                    words.phrase(percent(found["bias"], 1, "+")),
                 ]
             )
     return rows

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from core.evidence.memory_predictions import Prediction
 from core.evidence.validate import GroupErrors, grouped
 from core.reports.as_text import table
-from core.words import Words
+from core.words import Words, percent
 
 
 def validation_text(predictions: Iterable[Prediction], words: Words) -> str:
@@ -16,7 +16,7 @@ def validation_text(predictions: Iterable[Prediction], words: Words) -> str:
     head = [
         words(f"cli.validate.{key}") for key in ("engine", "metric", "n", "median", "p90", "bias", "inside")
     ]
-    rows = [_row(group) for group in grouped(found)]
+    rows = [_row(group, words) for group in grouped(found)]
     lines = table([head, *rows], range(2, 7)) if rows else [words("cli.validate.nothing")]
     skipped = [p for p in found if p.skipped]
     if skipped:
@@ -29,17 +29,18 @@ def validation_text(predictions: Iterable[Prediction], words: Words) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(group: GroupErrors) -> list[str]:
-    scale = 100.0 if group.unit == "%" else 1.0
-    amounts = (group.median * scale, group.p90 * scale)
-    return [
-        group.engine,
-        group.metric,
-        str(group.n),
-        *(f"{amount:.3f} {group.unit}" for amount in amounts),
-        f"{group.bias * scale:+.3f} {group.unit}",
-        f"{group.inside:.0%}",
-    ]
+def _row(group: GroupErrors, words: Words) -> list[str]:
+    return [group.engine, group.metric, str(group.n), *error_cells(group, words, 3)]
+
+
+def error_cells(group: GroupErrors, words: Words, digits: int) -> list[str]:
+    """Median, 90th percentile and bias of the errors with ``digits`` decimals, and the share in the band."""
+    errors = ((group.median, ""), (group.p90, ""), (group.bias, "+"))
+    if group.unit == "%":
+        shown = [words.phrase(percent(error, digits, sign)) for error, sign in errors]
+    else:
+        shown = [f"{error:{sign}.{digits}f} {group.unit}" for error, sign in errors]
+    return [*shown, words.phrase(percent(group.inside))]
 
 
 def validation_json(predictions: Iterable[Prediction]) -> str:

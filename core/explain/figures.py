@@ -54,7 +54,7 @@ def shown(value: float, unit: Unit) -> Shown:
     if unit in ("count", "tokens", "B", "bits", "share"):
         whole = float(value).is_integer() and abs(value) < _WHOLE_UP_TO * (100 if unit == "B" else 1)
         text = f"{int(value):,}".replace("-", "−") if whole else digits(value)
-        return Shown(text, {"tokens": "tokens", "B": "B", "bits": "bit"}.get(unit, ""))
+        return Shown(text, {"tokens": "tok", "B": "B", "bits": "bit"}.get(unit, ""))
     if unit in ("GiB", "GB"):
         scaled = value / (2**30 if unit == "GiB" else 1e9)
         if 0 < abs(scaled) < 0.01:

@@ -247,7 +247,7 @@ class Roofline(Pane):
         dot, r, current = place.dot, place.radius + 5, draw.theme
         text = self.words(f"operators.{dot.key}")
         if dot.share >= 0.01:
-            text = self.words("plots.roofline.name_share", name=text, share=f"{dot.share:.0%}"[:-1])
+            text = self.words("plots.roofline.name_share", name=text, share=f"{100 * dot.share:.0f}")
         colour = current.ink if dot.share >= 0.1 else current.ink2
         high = current.px(11)
         near: tuple[tuple[float, float, Align], ...] = (
@@ -311,7 +311,7 @@ class Roofline(Pane):
                     self.words(
                         "plots.roofline.name_share",
                         name=self.words(f"operators.{key}"),
-                        share=f"{share:.0%}"[:-1],
+                        share=f"{100 * share:.0f}",
                     )
                     for key, share in sorted(found, key=lambda pair: -pair[1])
                 )
@@ -364,8 +364,8 @@ class Roofline(Pane):
             phase=self.words(f"plots.phases.{dot.phase}"),
             rate=three_digits(dot.rate / _TERA),
             intensity=three_digits(dot.intensity),
-            roof=f"{min(dot.rate / dot.roof, 9.99):.0%}"[:-1] if dot.roof > 0 else "0",
-            share=f"{dot.share:.0%}"[:-1],
+            roof=f"{100 * min(dot.rate / dot.roof, 9.99):.0f}" if dot.roof > 0 else "0",
+            share=f"{100 * dot.share:.0f}",
             time=show_time(dot.seconds),
         )
 

@@ -22,7 +22,7 @@ WORDS = Words("en")
 SAMPLES = sorted((Path(__file__).resolve().parents[2] / "resources" / "samples").glob("*.json"))
 UNITS = {
     "GiB": 2**30, "MiB": 2**20, "GB/s": 1e9, "GB": 1e9, "MB": 1e6, "B": 1, "µs": 1e-6, "ms": 1e-3, "s": 1,
-    "tokens": 1, "bit": 1, "req/s": 1, "tok/s": 1,
+    "tok": 1, "bit": 1, "req/s": 1, "tok/s": 1,
     **{f"{p}FLOP/s": f for p, f in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1))},
     **{f"{p}FLOP": f for p, f in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1))},
     "P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3,

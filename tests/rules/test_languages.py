@@ -1,0 +1,192 @@
+"""Both languages say the same things, each as it is written: keys, places, punctuation, spaces."""
+
+import ast
+import json
+import re
+import string
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.typesetting import fill_chinese
+from core.words import LANGUAGES, Words, counted, percent
+
+ROOT = Path(__file__).resolve().parents[2]
+HAN = r"\u4e00-\u9fff"
+# Words that stay as they are in Chinese: units, abbreviations, products, formats, families of devices
+# and models, and the terms of the field that are said in English.
+KEPT = {
+    *("GB", "GFLOP", "Gbit", "GiB", "MiB", "TFLOPS", "FLOP", "USD", "ms", "tok", "req", "KV", "HBM", "HBM3e"),
+    *("TTFT", "TPOT", "ITL", "GPU", "CPU", "TP", "PP", "EP", "DP", "RAG", "token", "prefill", "n-gram"),
+    *("FP32", "TF32", "FP16", "BF16", "FP8", "FP4", "INT8", "INT4", "PDF", "pdf", "Markdown", "md"),
+    *("vLLM", "SGLang", "TensorRT-LLM", "llama.cpp", "ik", "Ollama", "Transformers", "MLX", "Inferometer"),
+    *("PCIe", "NVLink", "Infinity", "Fabric", "HCCS", "RoCE", "ICI", "Xe", "Link", "Unified", "Bus"),
+    *("NeuronLink", "CUDA", "ROCm", "SYCL", "Metal", "Vulkan", "Ada", "GeForce", "Ampere", "Blackwell"),
+    *("CDNA", "Hopper", "Pascal", "Radeon", "Gated", "DeltaNet", "Kimi", "Delta", "Attention", "Mamba"),
+    *("all-reduce", "English"),
+}
+# What an engine calls a thing itself stays in the engine's English.
+_LATIN = r"[A-Z]+[0-9]+\b|[A-Za-z][A-Za-z0-9.-]*[A-Za-z]"  # INT8, or two letters or more
+ENGINE_WORDS = {"outside the budget", "free blocks"}
+# Names of things, which stand alone: no full-width punctuation in them.
+LABEL = re.compile(
+    r"(fields\..*\.label|cards\.\w+\.(name|brief)|forms\.(sections|facts|units|groups)\..*|actions\.\w+"
+    r"|window\.(tabs|workspaces)\..*|.*\.columns\..*|glossary\.\w+\.name|operators\..*|parts\..*"
+    r"|plots\.(\w+\.)?title|ledger\.\w+|(derivation|compare|explore)\.(steps|titles|results|sections)\..*)$"
+)
+
+
+def texts(language: str) -> dict[str, str]:
+    flat: dict[str, str] = {}
+
+    def walk(prefix: str, node: dict[str, Any]) -> None:
+        for key, value in node.items():
+            if isinstance(value, dict):
+                walk(f"{prefix}{key}.", value)
+            else:
+                flat[prefix + key] = value
+
+    walk("", json.loads((ROOT / f"resources/i18n/{language}.json").read_text(encoding="utf-8")))
+    return flat
+
+
+ENGLISH, CHINESE = texts("en"), texts("zh_CN")
+
+
+def places(text: str) -> list[tuple[str, str]]:
+    return sorted((name, spec or "") for _, name, spec, _ in string.Formatter().parse(text) if name)
+
+
+def failing(pattern: str) -> dict[str, str]:
+    """Chinese texts in which a pattern is found; a place counts as the Latin letter X."""
+    return {k: t for k, t in CHINESE.items() if re.search(pattern, re.sub(r"\{[^}]*\}", "X", t))}
+
+
+def test_catalogues_ship_for_every_language() -> None:
+    shipped = {path.stem for path in (ROOT / "resources/i18n").glob("*.json")}
+    assert shipped == set(LANGUAGES)
+
+
+def test_both_languages_have_the_same_keys() -> None:
+    assert sorted(ENGLISH.keys() - CHINESE.keys()) == []
+    assert sorted(CHINESE.keys() - ENGLISH.keys()) == []
+
+
+def test_both_languages_have_the_same_order() -> None:
+    """So that a person can read the two files side by side."""
+    assert list(ENGLISH) == list(CHINESE)
+
+
+def test_texts_have_the_same_places_in_both_languages() -> None:
+    shared = ENGLISH.keys() & CHINESE.keys()
+    assert [k for k in sorted(shared) if places(ENGLISH[k]) != places(CHINESE[k])] == []
+
+
+def foreign(text: str) -> list[str]:
+    """Latin words of a text that have no place in Chinese by themselves."""
+    words = re.findall(_LATIN, re.sub(r"\{[^}]*\}", "", text))
+    return [] if text in ENGINE_WORDS else [word for word in words if word not in KEPT]
+
+
+def test_nothing_is_left_untranslated() -> None:
+    same = {key: text for key, text in CHINESE.items() if text == ENGLISH.get(key) and foreign(text)}
+    assert same == {}
+
+
+def test_chinese_is_written_in_chinese() -> None:
+    """A text without any Han character consists of words that stay as they are."""
+    latin = {k: t for k, t in CHINESE.items() if not re.search(f"[{HAN}]", t) and foreign(t)}
+    assert latin == {}
+
+
+def test_words_that_are_kept_are_in_use() -> None:
+    said = " ".join(t for t in CHINESE.values() if not re.search(f"[{HAN}]", t) or t in ENGLISH.values())
+    used = set(re.findall(_LATIN, said))
+    assert sorted(KEPT - used) == []
+    assert set(CHINESE.values()) >= ENGINE_WORDS
+
+
+def test_chinese_has_a_space_beside_latin_letters_and_digits() -> None:
+    assert failing(f"[{HAN}][A-Za-z0-9$]|[A-Za-z0-9%][{HAN}]") == {}
+
+
+def test_chinese_has_no_space_between_han_characters_or_at_full_width_marks() -> None:
+    assert failing(f"[{HAN}] +[{HAN}]|[，。；：？！、）] | [，。；：？！、（]|[{HAN}] “|” [{HAN}]") == {}
+
+
+def test_chinese_sentences_have_full_width_punctuation() -> None:
+    assert failing(f"[{HAN}][,;:?!]|[,;:?!] ?[{HAN}]|[{HAN}]\\.( |$)") == {}
+    sentences = {k: t for k, t in CHINESE.items() if re.search("[，。；？！]", t)}
+    assert {k: t for k, t in sentences.items() if re.search(f"[{HAN}] ?\\(|\\)[{HAN}]", t)} == {}
+
+
+def test_chinese_sentences_end_where_the_english_ones_do() -> None:
+    endings = {".": "。", "?": "？"}
+    shared = ENGLISH.keys() & CHINESE.keys()
+    told = {k for k in shared if ENGLISH[k][-1:] in endings and len(ENGLISH[k].split()) > 2}
+    wrong = {k: CHINESE[k] for k in told if not re.search("[。？)}）]$", CHINESE[k])}
+    # A place at the end brings its own full stop.
+    assert {k: t for k, t in wrong.items() if ENGLISH[k][-1:] == "."} == {}
+
+
+def test_chinese_labels_have_no_full_width_punctuation() -> None:
+    labels = {k: t for k, t in CHINESE.items() if LABEL.match(k)}
+    assert len(labels) > 100
+    assert {k: t for k, t in labels.items() if re.search("[，。；：？！（）]", t)} == {}
+
+
+def test_shares_are_written_as_the_language_does() -> None:
+    assert {k: t for k, t in ENGLISH.items() if re.search(r"[\d}]%", t)} == {}
+    assert failing(r"[\dX] %") == {}
+    assert Words("en").phrase(percent(0.76)) == "76 %"
+    assert Words("zh_CN").phrase(percent(0.76)) == "76%"
+    assert Words("zh_CN").phrase(percent(-0.0123, 1, "+")) == "-1.2%"
+
+
+def test_no_code_writes_a_percent_sign_itself() -> None:
+    """Through ``core.words.percent`` only, or a share reads as English in Chinese."""
+    found = set()
+    development = {"core/evidence/fit_streams.py"}  # prints for whoever fits the factors
+    for path in sorted(path for folder in ("core", "gui") for path in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.JoinedStr):
+                continue
+            for part in node.values:
+                spec = part.format_spec if isinstance(part, ast.FormattedValue) else None
+                written = isinstance(part, ast.Constant) and str(part.value).lstrip().startswith("%")
+                if written or (spec is not None and ast.unparse(spec).strip("f'\"").endswith("%")):
+                    found.add(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert sorted(place for place in found if place.partition(":")[0] not in development) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "said"),
+    [
+        ("最小的改动是改为 {x}。", "KV 缓存", "最小的改动是改为 KV 缓存。"),
+        ("最小的改动是改为 {x}。", "提示词", "最小的改动是改为提示词。"),
+        ("受限于{x}，", "算力", "受限于算力，"),
+        ("受限于{x}，", "prefill", "受限于 prefill，"),
+        ("{x}的时间", "76%", "76% 的时间"),
+        ("{x} 的时间", "其他", "其他的时间"),
+        ("没有“{x}”。", "qwen 模型x", "没有“qwen 模型x”。"),
+        ("{x}：", "RTX 4090", "RTX 4090："),
+        ("剩余 {x}", "", "剩余 "),
+    ],
+)
+def test_places_are_filled_with_the_space_that_chinese_wants(text: str, value: str, said: str) -> None:
+    assert fill_chinese(text, {"x": value}) == said
+
+
+def test_formats_of_places_are_kept() -> None:
+    assert fill_chinese("共{n:,}个", {"n": 16384}) == "共 16,384 个"
+
+
+def test_words_fill_inner_phrases_in_their_language() -> None:
+    assert Words("zh_CN")("verdict.few_users", users=counted("units.users", 1), target="2") == (
+        "可服务 1 个用户，目标为 2。"
+    )
+
+
+def test_an_unknown_language_speaks_english() -> None:
+    assert Words("tlh")("actions.save") == ENGLISH["actions.save"]
