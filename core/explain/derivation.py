@@ -6,7 +6,13 @@ The steps are trees that compute themselves (``core.explain.expression``), so wh
 what was computed.  Beside them stand the steps of the textbook rule, and why the two differ.
 """
 
-from core.explain import derivation_capacity, derivation_memory, derivation_operators, derivation_time
+from core.explain import (
+    derivation_capacity,
+    derivation_cost,
+    derivation_memory,
+    derivation_operators,
+    derivation_time,
+)
 from core.explain.derivation_types import Derivation, Step
 from core.memory.ledger import LINE_ORDER
 from core.results import Estimate
@@ -24,8 +30,11 @@ KEYS = (
     "kv_bytes_per_token",
     "max_users_at_model_length",
     "max_length",
+    "energy_per_token",
+    "cost_per_million_tokens",
 )
 _TIMES = frozenset(KEYS[:4])
+_COSTS = frozenset(KEYS[-2:])
 _PHASES = ("decode", "prefill")
 
 
@@ -38,6 +47,8 @@ def derive(point: Estimate, key: str) -> Derivation | None:
         return derivation_memory.device(point)
     if key in _TIMES:
         return None if point.speed is None else derivation_time.derive_time(point, point.speed, key)
+    if key in _COSTS:
+        return None if point.speed is None else derivation_cost.derive_cost(point, point.speed, key)
     if head in ("step", "roofline", "operator"):
         return None if point.speed is None else derivation_operators.derive_step(point, point.speed, key)
     return derivation_capacity.derive_capacity(point, key)
@@ -48,7 +59,7 @@ def keys_of(point: Estimate) -> tuple[str, ...]:
     present = {line.key for line in point.ledger.lines}
     lines = tuple(f"ledger.{key}" for key in LINE_ORDER if key in present)
     if point.speed is None:
-        return (*(key for key in KEYS if key not in _TIMES), *lines)
+        return (*(key for key in KEYS if key not in _TIMES | _COSTS), *lines)
     steps = []
     for phase in _PHASES:
         steps += [f"step.{phase}", f"roofline.{phase}"]

@@ -21,6 +21,8 @@ Unit = Literal[
     "G",  # parameters in 10⁹
     "bits",
     "USD",
+    "W",
+    "J",
 ]
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _WHOLE_UP_TO = 1e7

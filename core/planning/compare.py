@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from core.explain.verdict import missed_targets
 from core.memory.ledger import LINE_ORDER
-from core.planning.cost import Prices, cost_of
+from core.planning.cost import Prices, running_cost
 from core.planning.hardware_moves import price_of
 from core.results import Estimate
 from core.spec.base import field_meta
@@ -311,15 +311,11 @@ def _cost(points: tuple[Estimate, ...], baseline: int, prices: Prices | None) ->
 
 def cost_values(point: Estimate, prices: Prices | None = None) -> dict[str, float | None]:
     """Price of the devices (US dollars), W, J/token, dollars an hour and for a million tokens out."""
-    scenario, speed = point.scenario, point.speed
     found: dict[str, float | None] = dict.fromkeys(("power", "energy", "per_hour", "per_million"))
-    found["price"] = price_of(scenario)
-    if speed is None or not speed.output_throughput.low:
+    found["price"] = price_of(point.scenario)
+    cost = running_cost(point, prices)
+    if cost is None:
         return found
-    share = speed.prefill_share
-    compute = share * speed.prefill.shares["compute"] + (1 - share) * speed.decode.shares["compute"]
-    devices = scenario.deployment.accelerators
-    cost = cost_of(scenario.accelerator, devices, speed.output_throughput, compute, prices)
     million = cost.usd_per_million_tokens
     found |= {"power": cost.watts, "energy": cost.joules_per_token.expected, "per_hour": cost.usd_per_hour}
     found["per_million"] = None if million is None else million.expected

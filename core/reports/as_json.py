@@ -13,6 +13,9 @@
         "time_per_output_token_s": {…}, "output_tokens_per_s": {…}, "requests_per_s": {…},
         "users", "running", "stable", "prefill_share",
         "prefill": phase, "decode": phase},
+     "cost": null or {                                       # of all devices; prices from the device's fields
+        "power_w", "energy_j_per_token": {"low", "expected", "high"},
+        "usd_per_hour": null or number, "usd_per_million_tokens": null or {…}},
      "notes": [{"code", "severity", "paths", "text"}, …]}
 
 A phase is ``{"seconds", "bottleneck", "compute_format", "native", "shares": {bound: share},
@@ -26,6 +29,7 @@ from dataclasses import asdict
 from typing import Any
 
 from core.errors import Problem
+from core.planning.cost import Cost, running_cost
 from core.quantities import Range
 from core.results import Estimate, Speed
 from core.serving.load import Phase
@@ -68,6 +72,7 @@ def estimate_tree(estimate: Estimate, words: Words) -> dict[str, Any]:
         },
         "capacity": asdict(estimate.capacity),
         "speed": None if estimate.speed is None else _speed(estimate.speed),
+        "cost": _cost(running_cost(estimate)),
         "notes": [_note(problem, words) for problem in estimate.notes],
     }
 
@@ -85,6 +90,18 @@ def _speed(speed: Speed) -> dict[str, Any]:
         "prefill_share": speed.prefill_share,
         "prefill": _phase(speed.prefill),
         "decode": _phase(speed.decode),
+    }
+
+
+def _cost(cost: Cost | None) -> dict[str, Any] | None:
+    if cost is None:
+        return None
+    million = cost.usd_per_million_tokens
+    return {
+        "power_w": cost.watts,
+        "energy_j_per_token": _range(cost.joules_per_token),
+        "usd_per_hour": cost.usd_per_hour,
+        "usd_per_million_tokens": None if million is None else _range(million),
     }
 
 

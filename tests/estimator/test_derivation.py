@@ -14,6 +14,7 @@ from core.explain.derivation import derive, keys_of
 from core.explain.derivation_types import as_latex, as_markdown, as_text
 from core.explain.expression import Sym, sheet_formula, symbols_of, value_of, with_values
 from core.files import scenario_file
+from core.planning.cost import running_cost
 from core.spec.change import with_values as changed
 from core.spec.scenario import Scenario
 from core.words import Words
@@ -21,6 +22,8 @@ from core.words import Words
 WORDS = Words("en")
 SAMPLES = sorted((Path(__file__).resolve().parents[2] / "resources" / "samples").glob("*.json"))
 UNITS = {
+    "W": 1.0,
+    "J": 1.0,
     "GiB": 2**30, "MiB": 2**20, "GB/s": 1e9, "GB": 1e9, "MB": 1e6, "B": 1, "µs": 1e-6, "ms": 1e-3, "s": 1,
     "tok": 1, "bit": 1, "req/s": 1, "tok/s": 1,
     **{f"{p}FLOP/s": f for p, f in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1))},
@@ -69,6 +72,18 @@ def estimates():
 NAMES = (*CHANGES, *MODELS)
 
 
+def costs(point):
+    """Energy and cost; inf where no price is known, as there is no working then."""
+    cost = running_cost(point)
+    if cost is None:
+        return {}
+    million = cost.usd_per_million_tokens
+    return {
+        "energy_per_token": cost.joules_per_token.expected,
+        "cost_per_million_tokens": math.inf if million is None else million.expected,
+    }
+
+
 def expected(point, key):
     """The number that the program shows under a key, from the estimate itself."""
     speed, capacity = point.speed, point.capacity
@@ -90,6 +105,7 @@ def expected(point, key):
         "kv_bytes_per_token": capacity.kv_bytes_per_token,
         "max_users_at_model_length": capacity.max_users_at_model_length,
         "max_length": capacity.max_length,
+        **costs(point),
     }.get(key, None if speed is None else getattr(speed, key, None) and getattr(speed, key).expected)
 
 
@@ -140,7 +156,7 @@ def read_out(text: str, up: float, down: float) -> float:
         text,
     )
     text = re.sub(r"(?<=\d),(?=\d{3})", "", text)
-    text = text.replace("×", "*").replace("÷", "/").replace("−", "-").replace("^", "**")
+    text = text.replace("×", "*").replace("÷", "/").replace("−", "-").replace("^", "**").replace("$", "")
     scope = {"ceil": lambda v: v + up, "floor": lambda v: v - down, "max": max, "min": min}
     return float(eval(text, {"__builtins__": {}}, scope))
 
