@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from core.errors import InferometerError
 from core.files.atomic import write_atomic
+from core.planning.curves import WorkloadCurves
+from core.words import Words
 from gui.plot_tables import (
     DataTable,
     frontier_table,
@@ -111,20 +114,14 @@ class Exports(QObject):
         if tabs.current == "overview":
             ledger = window.workspace.ledger
             found.append(Part(w("ledger.title"), ledger, lambda: ledger_table(point, w)))
-            makers = {
+            makers: dict[str, Callable[[WorkloadCurves, Words], DataTable | None]] = {
                 "memory_over_users": memory_table,
                 "latency_over_users": latency_table,
                 "throughput_latency": frontier_table,
             }
             for plot in tabs.plots:
-                make = makers[plot.key]
-                found.append(
-                    Part(
-                        w(f"plots.{plot.key}.title"),
-                        plot,
-                        lambda make=make: make(curves, w) if curves is not None else None,
-                    )
-                )
+                table = partial(_of_curves, makers[plot.key], curves, w)
+                found.append(Part(w(f"plots.{plot.key}.title"), plot, table))
         elif tabs.current == "roofline" and tabs.roofline is not None:
             roofline = tabs.roofline
             found.append(
@@ -215,6 +212,12 @@ class Exports(QObject):
         messages = self._window.workspace.messages
         links = [(self._window.words("window.dismiss"), lambda: messages.drop("export"))]
         messages.tell("export", kind, text, links)
+
+
+def _of_curves(
+    make: Callable[[WorkloadCurves, Words], DataTable | None], curves: WorkloadCurves | None, words: Words
+) -> DataTable | None:
+    return make(curves, words) if curves is not None else None
 
 
 def plain_name(text: str) -> str:

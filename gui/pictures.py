@@ -22,8 +22,8 @@ _SIZE_IN_MM = re.compile(rb'width="[\d.]+mm" height="[\d.]+mm"')
 
 def kind_of(suffix: str, otherwise: str) -> Kind:
     """The kind that a file's ending asks for; ``otherwise`` where it asks for none."""
-    found = suffix.lower().removeprefix(".")
-    return next((kind for kind in KINDS if kind == found), None) or next(k for k in KINDS if k == otherwise)
+    wanted = (suffix.lower().removeprefix("."), otherwise)
+    return next(kind for name in wanted for kind in KINDS if kind == name)
 
 
 def picture(part: QWidget, kind: Kind, title: str) -> bytes:
@@ -56,7 +56,7 @@ def _png_bytes(image: QImage) -> bytes:
     kept = QByteArray()
     buffer = QBuffer(kept)
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    image.save(buffer, "PNG")
+    image.save(buffer, "PNG")  # type: ignore[call-overload]  # the stubs say bytes
     return bytes(kept.data())
 
 

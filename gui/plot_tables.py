@@ -6,7 +6,7 @@ Values are in the units that the plot shows, named in the head, at full precisio
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.planning.curves import WorkloadCurves
@@ -122,18 +122,18 @@ def operators_table(started: Started | None, words: Words) -> DataTable | None:
     rows: list[tuple[Cell, ...]] = []
     for name in ("prefill", "decode"):
         phase = getattr(started.speed, name)
-        for op in phase.operators:
-            rows.append(
-                (
-                    words(f"plots.phases.{name}"),
-                    words(f"operators.{op.key}"),
-                    1e3 * op.seconds,
-                    100 * op.seconds / phase.seconds if phase.seconds else 0.0,
-                    float(op.flops),
-                    float(op.bytes),
-                    words(f"plots.bounds.{op.bound}"),
-                )
+        rows += [
+            (
+                words(f"plots.phases.{name}"),
+                words(f"operators.{op.key}"),
+                1e3 * op.seconds,
+                100 * op.seconds / phase.seconds if phase.seconds else 0.0,
+                float(op.flops),
+                float(op.bytes),
+                words(f"plots.bounds.{op.bound}"),
             )
+            for op in phase.operators
+        ]
     return DataTable(tuple(words(f"export.heads.{head}") for head in heads), tuple(rows))
 
 
@@ -143,6 +143,3 @@ def life_table(life: RequestLife | None, words: Words) -> DataTable | None:
         return None
     heads = tuple(words(f"export.heads.{key}") for key in ("seconds", "tokens", "gib"))
     return _table(heads, [life.seconds, life.tokens, life.cache_bytes / GIB])
-
-
-Maker = Callable[[], DataTable | None]

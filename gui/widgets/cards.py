@@ -86,11 +86,19 @@ class CardView(QWidget):
         if self.corner is None:
             return
         t = theme()
-        used = paint.width(t.font("body_medium"), self.card.name)
         size = self.corner.sizeHint()
-        left = min(GAP + round(used) + 4, self.width() - GAP - size.width() + 4)
+        used = paint.width(t.font("body_medium"), self._name_for(size.width() + 4))
+        left = GAP + round(used) + 4 if used else GAP - 4
         top = round(self.rows.name * t.scale - size.height() / 2)
         self.corner.setGeometry(QRect(left, top, size.width(), size.height()))
+
+    def _name_for(self, beside: float) -> str:
+        """The name, in fewer words where they and what stands beside would not fit."""
+        font, room = theme().font("body_medium"), self.width() - 2 * GAP
+        for name in (self.card.name, self.card.brief):
+            if name and paint.width(font, name) + beside <= room:
+                return name
+        return "" if beside else self.card.brief or self.card.name  # the abbreviation says it alone
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Select."""
@@ -132,9 +140,10 @@ class CardView(QWidget):
 
         name = band(rows.name, 20)
         label = t.ink3 if stale else t.ink2
-        used = paint.text(painter, name, card.name, t.font("body_medium"), label)
         short = t.font("caption")
         replaced = self.corner is not None and not self.corner.isHidden()
+        beside = self.corner.sizeHint().width() + 4 if replaced and self.corner is not None else 0
+        used = paint.text(painter, name, self._name_for(beside), t.font("body_medium"), label)
         if card.short and not replaced and used + 8 + paint.width(short, card.short) <= inner.width():
             base = paint.baseline_of(t.font("body"), name.top(), name.height())
             paint.on_baseline(painter, name.left() + used + 8, base, card.short, short, t.ink3)
@@ -142,7 +151,10 @@ class CardView(QWidget):
         base = paint.baseline_of(t.font("title20"), value.top(), value.height())
         end = paint.on_baseline(painter, value.left(), base, card.value, t.font("title20"), colour)
         quiet = t.ink3 if stale else t.ink2
-        end = paint.on_baseline(painter, end + 4.5, base, card.unit, t.font("body"), quiet)
+        unit_font = t.font("body")
+        if end + 4.5 + paint.width(unit_font, card.unit) > inner.right() + 4:
+            unit_font = t.font("caption")
+        end = paint.on_baseline(painter, end + 4.5, base, card.unit, unit_font, quiet)
         if self.ghost is not None:
             self._ghost_value(painter, self.ghost, end, base, inner.right())
         if card.has_bullet:
@@ -242,8 +254,12 @@ class CardStrip(QWidget):
 
     @property
     def current(self) -> str:
-        """Key of the selected quantity."""
-        return next(card.key for card in self.cards if card.selected)
+        """Key of the selected quantity, the first where none is."""
+        return self.current_or_none() or self.cards[0].key
+
+    def current_or_none(self) -> str:
+        """The same; "" while a number elsewhere is unfolded."""
+        return next((card.key for card in self.cards if card.selected), "")
 
     def show_estimate(self, estimate: Estimate) -> None:
         """Show the five numbers of an estimate."""

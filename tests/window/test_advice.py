@@ -1,0 +1,235 @@
+"""Advice beside the results: worked out aside, taken as one edit, shown as a ghost."""
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QEnterEvent
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from core.planning.advise import advise
+from core.spec.change import with_values
+from core.words import Words
+from gui.panels.side import Side
+from gui.widgets.advice_content import suggestion_text
+from gui.window import MainWindow
+
+
+@pytest.fixture
+def complete(qtbot: QtBot, window: MainWindow) -> MainWindow:
+    """The window on screen with plots and advice, under a load that misses targets."""
+    window.resize(1440, 900)
+    with qtbot.waitSignal(window.plots_shown, timeout=30_000):
+        window.show()
+    with qtbot.waitSignal(window.workspace.side.advising.ready, timeout=10_000):
+        window.document.set_values(
+            [
+                ("workload.users", 24),
+                ("targets.time_per_output_token_ms", 20.0),
+                ("targets.users", 40),
+            ],
+            "workload.users",
+        )
+    return window
+
+
+@pytest.fixture
+def side(complete: MainWindow) -> Side:
+    return complete.workspace.side
+
+
+def texts(side: Side) -> list[str]:
+    return [item.text.title for item in side.panel.advice.items]
+
+
+def point_at(side: Side, index: int) -> None:
+    item = side.panel.advice.items[index]
+    at = QPointF(20, 20)
+    QApplication.sendEvent(item, QEnterEvent(at, at, item.mapToGlobal(QPoint(20, 20)).toPointF()))
+
+
+def leave(side: Side, index: int) -> None:
+    QApplication.sendEvent(side.panel.advice.items[index], QEvent(QEvent.Type.Leave))
+
+
+def test_the_suggestions_are_those_of_the_core(complete: MainWindow, side: Side) -> None:
+    words = Words("en")
+    expected = [words.phrase(s.title) for s in advise(complete.document.scenario)]
+    assert expected
+    assert texts(side) == expected
+
+
+def test_each_says_what_it_does_to_the_numbers(side: Side) -> None:
+    for item, suggestion in zip(side.panel.advice.items, side.advice, strict=True):
+        assert item.text == suggestion_text(suggestion, Words("en"))
+        assert 1 <= len(item.text.effects) <= 3
+        for effect in item.text.effects:
+            assert effect.name
+            assert effect.new.number != effect.old
+        assert item.text.title in item.accessibleName()
+        assert item.text.title in item.button.accessibleName()
+
+
+def test_effects_are_the_estimates_of_before_and_after(complete: MainWindow, side: Side) -> None:
+    point = complete.estimation.estimate
+    assert point is not None
+    assert point.speed is not None
+    for suggestion in side.advice:
+        for effect in suggestion.effects:
+            if effect.key == "output_throughput":
+                assert effect.before == point.speed.output_throughput.expected
+                assert suggestion.estimate.speed is not None
+                assert effect.after == suggestion.estimate.speed.output_throughput.expected
+
+
+def test_applying_is_one_undoable_edit_that_is_named(qtbot: QtBot, complete: MainWindow, side: Side) -> None:
+    before = complete.document.scenario
+    suggestion, title = side.advice[0], texts(side)[0]
+    qtbot.mouseClick(side.panel.advice.items[0].button, Qt.MouseButton.LeftButton)
+    changed = with_values(before, {c.path: c.value for c in suggestion.changes})
+    assert complete.document.scenario == changed
+    assert complete.actions_["undo"].text() == f"Undo {title}"
+    complete.document.undo()
+    assert complete.document.scenario == before
+
+
+def test_an_edit_right_after_applying_is_an_edit_of_its_own(complete: MainWindow, side: Side) -> None:
+    side.apply(side.advice[0])
+    applied = complete.document.scenario
+    complete.document.set_value("workload.users", 3)
+    complete.document.undo()
+    assert complete.document.scenario == applied
+
+
+def test_pointing_shows_a_ghost_in_cards_and_plots_and_leaving_takes_it_away(
+    complete: MainWindow, side: Side
+) -> None:
+    cards, plots = complete.workspace.cards.cards, complete.workspace.plots
+    assert all(card.ghost is None for card in cards)
+    point_at(side, 0)
+    assert any(card.ghost is not None for card in cards)
+    label = texts(side)[0]
+    assert [[ghost.label for ghost in plot.ghosts] for plot in plots] == [[label]] * len(plots)
+    leave(side, 0)
+    assert all(card.ghost is None for card in cards)
+    assert all(not plot.ghosts for plot in plots)
+
+
+def test_the_keyboard_shows_the_ghost_as_the_pointer_does(complete: MainWindow, side: Side) -> None:
+    side.panel.advice.items[1].button.setFocus(Qt.FocusReason.TabFocusReason)
+    assert any(card.ghost is not None for card in complete.workspace.cards.cards)
+    side.panel.advice.items[2].button.setFocus(Qt.FocusReason.TabFocusReason)
+    assert complete.workspace.plots[0].ghosts[0].label == texts(side)[2]
+
+
+def test_the_ghost_of_a_card_is_the_number_of_the_changed_scenario(complete: MainWindow, side: Side) -> None:
+    index = next(i for i, s in enumerate(side.advice) if any(e.key == "concurrent_users" for e in s.effects))
+    point_at(side, index)
+    ghost = complete.workspace.cards.cards[4].ghost
+    assert ghost is not None
+    assert ghost.value == f"{side.advice[index].estimate.capacity.at_once:,}"
+    leave(side, index)
+
+
+def test_advice_for_an_older_scenario_is_never_shown(qtbot: QtBot, complete: MainWindow, side: Side) -> None:
+    """A newer edit drops what is under way; only the last scenario is answered."""
+    answered = []
+    side.advising.ready.connect(lambda _found, point: answered.append(point.scenario))
+    for users in range(2, 12):
+        complete.document.set_value("workload.users", users)
+        QApplication.processEvents()
+    qtbot.waitUntil(lambda: bool(answered), timeout=10_000)
+    qtbot.wait(150)
+    assert answered == [complete.document.scenario]
+
+
+def test_nothing_of_the_advice_is_worked_out_before_numbers_and_plots_are_shown(
+    qtbot: QtBot, complete: MainWindow, side: Side, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    begin: Callable[[], None] = side.advising._begin
+    side.advising._rest.timeout.disconnect()
+    side.advising._rest.timeout.connect(lambda: (order.append("advice"), begin()))
+    complete.estimation.point_ready.connect(lambda *_: order.append("numbers"))
+    complete.estimation.curves_ready.connect(lambda *_: order.append("plots"))
+    with qtbot.waitSignal(side.advising.ready, timeout=10_000):
+        complete.document.set_value("workload.users", 9)
+    assert order == ["numbers", "plots", "advice"]
+
+
+def test_the_count_tells_how_many_are_in_sight(side: Side) -> None:
+    view = side.panel.advice
+    n = len(view.suggestions)
+    assert n > 2
+    view.resize(304, 240)
+    shown = int(view.count_text().split()[0])
+    assert 1 <= shown < n
+    assert view.count_text() == f"{shown} of {n}"
+    view.resize(304, 4000)
+    assert view.count_text() == f"{n} changes that help"
+
+
+def test_a_focused_suggestion_comes_into_sight(side: Side) -> None:
+    view = side.panel.advice
+    view.resize(304, 240)
+    last = view.items[-1]
+    last.button.setFocus(Qt.FocusReason.TabFocusReason)
+    seen = view._scroll.verticalScrollBar().value() + view._scroll.viewport().height()
+    assert last.geometry().bottom() <= seen
+    assert view._scroll.horizontalScrollBar().value() == 0
+
+
+def test_what_does_not_start_is_helped_to_fit(qtbot: QtBot, complete: MainWindow, side: Side) -> None:
+    with qtbot.waitSignal(side.advising.ready, timeout=10_000):
+        complete.document.set_values(
+            [("accelerator.memory_gb_nominal", 12.0), ("accelerator.memory_mib_reported", 12_288)],
+            "accelerator",
+        )
+    assert side.advice
+    assert all(s.fits for s in side.advice)
+    assert any("—" in effect.old for item in side.panel.advice.items for effect in item.text.effects)
+
+
+def test_in_a_small_window_a_rail_opens_the_parts_over_the_centre(
+    qtbot: QtBot, complete: MainWindow, side: Side
+) -> None:
+    complete.resize(1280, 720)
+    QApplication.processEvents()
+    assert side.rail.isVisible()
+    assert not side.panel.isVisible()
+    assert side.rail.buttons["advice"].count == len(side.advice)
+    qtbot.mouseClick(side.rail.buttons["advice"], Qt.MouseButton.LeftButton)
+    assert side.panel.advice.isVisible()
+    assert not side.panel.derivation.isVisible()
+    QApplication.processEvents()
+    assert side.panel.geometry().right() + 1 == side.rail.geometry().left()
+    qtbot.keyClick(side.panel, Qt.Key.Key_Escape)
+    assert not side.panel.isVisible()
+    assert side.rail.current == ""
+    complete.resize(1440, 900)
+    QApplication.processEvents()
+    assert side.panel.isVisible()
+    assert side.panel.advice.isVisible()
+    assert side.panel.derivation.isVisible()
+    assert side.panel.width() == 304
+
+
+@pytest.mark.parametrize(("size", "width"), [((1440, 900), 304), ((1920, 1080), 368)])
+def test_the_panel_has_the_width_of_the_design(
+    complete: MainWindow, side: Side, size: tuple[int, int], width: int
+) -> None:
+    complete.resize(*size)
+    QApplication.processEvents()
+    assert side.panel.width() == width
+    forms = complete.workspace.forms
+    assert forms.width() + 1 + side.panel.width() + complete.workspace.cards.width() == size[0]
+
+
+def test_with_folded_forms_the_panel_has_room_in_a_small_window(complete: MainWindow, side: Side) -> None:
+    complete.resize(1280, 720)
+    complete.actions_["fold_forms"].setChecked(True)
+    QApplication.processEvents()
+    assert side.panel.isVisible()
+    assert side.panel.width() == 288
+    assert side.panel.advice.count_text() == f"2 of {len(side.advice)}"
