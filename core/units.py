@@ -25,6 +25,8 @@ _NUMBER = re.compile(
 # Units as typed, lower case → factor to the base of that dimension.
 _TIME_S = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0}
 _MAX_TEXT = 64
+_BINARY_NAMES, _DECIMAL_NAMES = ("MiB", "KiB"), ("MB", "kB")  # below GiB and GB
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Shown(NamedTuple):
@@ -98,7 +100,7 @@ def _factor(rest: str, unit: str) -> float | None:
 
 
 def three_digits(value: float) -> str:
-    """Three significant digits, no exponent between 0.001 and a million, true minus, grouped."""
+    """Three significant digits, grouped, true minus; powers of ten below a ten-thousandth (1.61 × 10⁻⁶)."""
     if not math.isfinite(value):
         return "–"
     if value == 0:
@@ -108,7 +110,8 @@ def three_digits(value: float) -> str:
     rounded = round(size, decimals)
     decimals = max(0, 2 - math.floor(math.log10(rounded))) if rounded else decimals
     if decimals > 6:
-        text = f"{size:.2e}"
+        mantissa, _, exponent = f"{size:.2e}".partition("e")
+        text = f"{mantissa} × 10{str(int(exponent)).translate(_RAISED)}"
     elif size >= 1000:
         step = 10 ** (math.floor(math.log10(rounded)) - 2)
         text = f"{round(size / step) * step:,.0f}"
@@ -119,20 +122,36 @@ def three_digits(value: float) -> str:
     return ("−" if value < 0 else "") + text
 
 
+# Units of a duration, each up to so many seconds.  Minutes begin late: targets are set in seconds.
+_DURATIONS = (("µs", 1e-6, 1e-3), ("ms", 1e-3, 1.0), ("s", 1.0, 600.0), ("min", 60.0, 6000.0))
+_LONGEST = ("h", 3600.0)
+
+
 def show_time(seconds: float) -> Shown:
     """A duration in the unit that suits it."""
-    size = abs(seconds)
     if not math.isfinite(seconds):
         return Shown("–", "")
-    for limit, factor, unit in ((1e-3, 1e6, "µs"), (1.0, 1e3, "ms"), (1e4, 1.0, "s")):
-        if size < limit * 0.9995:
-            return Shown(three_digits(seconds * factor), unit)
-    return Shown(three_digits(seconds), "s")
+    fitting = (name for name, _, limit in _DURATIONS if abs(seconds) < limit * 0.9995)
+    unit = next(fitting, _LONGEST[0])
+    return Shown(time_in(seconds, unit), unit)
+
+
+def time_in(seconds: float, unit: str) -> str:
+    """The number of a duration in a unit that ``show_time`` has given to another."""
+    size = {name: length for name, length, _ in _DURATIONS} | dict([_LONGEST])
+    return three_digits(seconds / size.get(unit, 1.0))
 
 
 def show_bytes(count: float, unit: str = "GiB") -> Shown:
-    """Bytes in GiB (or GB), three significant digits."""
-    return Shown(three_digits(count / (GIB if unit == "GiB" else GB)), unit)
+    """Bytes in GiB (or GB), three significant digits; far less than one in a smaller unit."""
+    step, size, names = (2**10, GIB, _BINARY_NAMES) if unit == "GiB" else (10**3, GB, _DECIMAL_NAMES)
+    if count == 0 or abs(count) * 100 >= size:
+        return Shown(three_digits(count / size), unit)
+    for name in names:
+        size //= step
+        if abs(count) >= size:
+            return Shown(three_digits(count / size), name)
+    return Shown(f"{count:.0f}", "B")
 
 
 def hundredths(parts: Sequence[int], total: int) -> list[int]:

@@ -25,7 +25,7 @@ TABS = 36
 LEAST_FORMS = 240
 LEAST_CENTRE = 616  # five cards, narrower than they like to be
 LEAST_PLOT = 196  # height below which the plots scroll instead
-_SMALL = Sizes("small", 272, 60, 88, 8, 2)
+_SMALL = Sizes("small", 272, 60, 88, 8, 3)
 _MEDIUM = Sizes("medium", 288, 72, 104, 20, 4)
 _LARGE = Sizes("large", 320, 72, 104, 20, 6)
 
@@ -38,6 +38,8 @@ def sizes_for(window: QSize, scale: float) -> Sizes:
         found = _SMALL
     elif wide >= 1760 and high >= 960:
         found = _LARGE
+    if high < 680:
+        found = replace(found, open_sections=2)
     if window.width() < 1240 or scale > 1.5:
         found = replace(found, columns=1)
     return replace(found, folded=wide < found.forms + LEAST_CENTRE)

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 
+from core.planning.cost import Cost, running_cost
 from core.quantities import Range
 from core.results import Estimate, Speed
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
-from core.units import GIB, Shown, hundredths, show_count, show_time, show_tokens, three_digits
+from core.units import GIB, hundredths, show_count, show_time, show_tokens, three_digits, time_in
 from core.words import Words, counted, percent
 
 _MARKS = {"good": "✓", "warn": "!", "bad": "✗"}
@@ -19,6 +20,8 @@ def estimate_text(estimate: Estimate, words: Words) -> str:
     blocks = [_title(estimate.scenario, words), _verdict(estimate, words), _memory(estimate, words)]
     if estimate.speed is not None:
         blocks.append(_speed(estimate.speed, words))
+        if (cost := running_cost(estimate)) is not None:
+            blocks.append(_cost(cost, words))
     blocks.append(_capacity(estimate, words))
     if estimate.notes:
         lines = [f"  {words.problem(problem)}" for problem in estimate.notes]
@@ -111,11 +114,11 @@ def _gib(cents: int) -> tuple[str, str]:
 
 def _speed(speed: Speed, words: Words) -> str:
     rows = [
-        _range_row(words("report.time_to_first_token"), speed.time_to_first_token, show_time),
+        _time_row(words("report.time_to_first_token"), speed.time_to_first_token),
         *_parts(speed, words),
-        _range_row(words("report.time_per_output_token"), speed.time_per_output_token, show_time),
-        _range_row(words("report.output_throughput"), speed.output_throughput, _per_second("tok/s")),
-        _range_row(words("report.request_throughput"), speed.request_throughput, _per_second("req/s")),
+        _time_row(words("report.time_per_output_token"), speed.time_per_output_token),
+        _range_row(words("report.output_throughput"), speed.output_throughput, "tok/s", three_digits),
+        _range_row(words("report.request_throughput"), speed.request_throughput, "req/s", three_digits),
     ]
     lines = [words("report.speed"), *_indented(rows, (1,))]
     for name in _PHASES:
@@ -132,16 +135,19 @@ def _speed(speed: Speed, words: Words) -> str:
     return "\n".join(lines)
 
 
-def _per_second(unit: str) -> Callable[[float], Shown]:
-    return lambda value: Shown(three_digits(value), unit)
+def _time_row(label: str, value: Range) -> tuple[str, str, str, str]:
+    unit = show_time(value.expected).unit
+    return _range_row(label, value, unit, lambda seconds: time_in(seconds, unit))
 
 
-def _range_row(label: str, value: Range, show: Callable[[float], Shown]) -> tuple[str, str, str, str]:
-    expected, low, high = show(value.expected), show(value.low), show(value.high)
-    beside = f"({low} – {high})"
-    if low == high or not math.isfinite(value.expected):
-        beside = ""  # the same digits, or no end
-    return label, expected.number, expected.unit, beside
+def _range_row(
+    label: str, value: Range, unit: str, show: Callable[[float], str]
+) -> tuple[str, str, str, str]:
+    """The value and its range, in one unit; no range where it has no end or says no more."""
+    low, high = show(value.low), show(value.high)
+    bounded = math.isfinite(value.expected) and math.isfinite(value.high)
+    beside = f"({low} – {high} {unit})" if bounded and low != high else ""
+    return label, show(value.expected), unit, beside
 
 
 _PARTS = ("queue", "other_prefills", "prefill", "transfer", "base")
@@ -157,6 +163,20 @@ def _parts(speed: Speed, words: Words) -> list[tuple[str, str, str, str]]:
         for key, seconds in shown.items()
         if seconds > 0
     ]
+
+
+def _cost(cost: Cost, words: Words) -> str:
+    """Power and money of all devices; what has no price is left out."""
+    joules, million = cost.joules_per_token, cost.usd_per_million_tokens
+    rows = [
+        (words("report.power"), f"{cost.watts:,.0f}", "W", ""),
+        _range_row(words("report.energy"), joules, "J", three_digits),
+    ]
+    if cost.usd_per_hour is not None:
+        rows.append((words("report.per_hour"), f"{cost.usd_per_hour:,.2f}", "USD", ""))
+    if million is not None:
+        rows.append(_range_row(words("report.per_million"), million, "USD", three_digits))
+    return "\n".join([words("report.cost"), *_indented(rows, (1,))])
 
 
 def _capacity(estimate: Estimate, words: Words) -> str:

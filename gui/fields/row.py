@@ -16,6 +16,7 @@ from gui.document import Document
 from gui.fields.quantity_edit import QuantityEdit
 from gui.fields.search_edit import SearchEdit
 from gui.theme import manager, theme
+from gui.tips import plain
 
 Changes = Callable[[Scenario, object], Sequence[tuple[str, object]]]
 Show = Callable[[Scenario], None]
@@ -139,7 +140,8 @@ class FieldRow(QWidget):
         self._colour_reason()
         self._fit_reason()
         if not isinstance(self.editor, SearchEdit):  # which shows its whole name there
-            self.editor.setToolTip("\n".join(line for line in (self._warning or told, self._remark) if line))
+            tip = "\n".join(line for line in (self._warning or told, self._remark) if line)
+            self.editor.setToolTip(plain(tip))
         self.editor.setAccessibleDescription(self._problem or self._warning or told)
         self.updateGeometry()
 

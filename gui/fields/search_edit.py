@@ -18,6 +18,7 @@ from gui import icons
 from gui.fields.choice_edit import DETAIL_ROLE, Choice, RowDelegate
 from gui.fields.guards import belongs_to_window
 from gui.theme import manager, theme
+from gui.tips import plain
 from gui.widgets import paint
 
 _VALUE_ROLE = Qt.ItemDataRole.UserRole + 2
@@ -99,7 +100,7 @@ class SearchEdit(QLineEdit):
             self.setProperty("warned", bool(reason))
             self.style().unpolish(self)
             self.style().polish(self)
-            self.setToolTip(reason or self._label)
+            self.setToolTip(plain(reason or self._label))
 
     def hits(self) -> list[object]:
         """Values of the listed entries."""
@@ -114,7 +115,7 @@ class SearchEdit(QLineEdit):
         self.setText(self._label)
         self.setCursorPosition(0)
         self.setModified(False)
-        self.setToolTip(self._warning or self._label)
+        self.setToolTip(plain(self._warning or self._label))
 
     def _list(self, text: str) -> None:
         self._model.clear()
@@ -265,4 +266,14 @@ class SearchEdit(QLineEdit):
         self.style().drawPrimitive(QStyle.PrimitiveElement.PE_PanelLineEdit, option, painter, self)
         colour = t.ink if self.isEnabled() else t.ink3
         box = QRectF(8.0 + self.textMargins().left(), 0, self._room(), self.height())
-        paint.text(painter, box, self.text(), t.font("body"), colour)
+        paint.text(painter, box, self._cut(self.text()), t.font("body"), colour)
+
+    def _cut(self, name: str) -> str:
+        """A name without its last words, as many as need to go: half a number would be another one."""
+        parts, font = name.split(" "), theme().font("body")
+        while len(parts) > 1:
+            parts.pop()
+            shown = f"{' '.join(parts)} …"
+            if paint.width(font, shown) <= self._room():
+                return shown
+        return name

@@ -90,7 +90,9 @@ def build(document: Document, words: Words, catalogue: Catalogue) -> Part:
 
     editor.chosen.connect(choose)
     names = ("parameters", "layers", "heads", "context")
-    lines = [FactRow(words(f"forms.facts.{name}")) for name in names]
+    lines = [
+        FactRow(words(f"forms.facts.{name}"), essential=name in ("parameters", "context")) for name in names
+    ]
 
     def refresh(scenario: Scenario) -> None:
         for line, value in zip(lines, facts(scenario.model, words), strict=True):

@@ -155,10 +155,11 @@ class Section(QWidget):
 
 
 class FactRow(QWidget):
-    """A label and a text that cannot be edited."""
+    """A label and a text that cannot be edited.  ``essential``: shown where there is little room too."""
 
-    def __init__(self, label: str, parent: QWidget | None = None) -> None:
+    def __init__(self, label: str, parent: QWidget | None = None, *, essential: bool = True) -> None:
         super().__init__(parent)
+        self.essential = essential
         self._label = label
         self._value = ""
         self._label_width = 96

@@ -45,8 +45,8 @@ class _Item(PlotCurveItem):
 
     def boundingRect(self) -> QRectF:
         """The panel's range, with room for the pen."""
-        x, y = self._panel.x.end, self._panel.y_end
-        return QRectF(-0.05 * x, -0.05 * y, 1.1 * x, 1.1 * y)
+        x, y = self._panel.x.span, self._panel.y_end
+        return QRectF(self._panel.x.start - 0.05 * x, -0.05 * y, 1.1 * x, 1.1 * y)
 
 
 class Curve:
@@ -147,7 +147,7 @@ class Panel:
 
     def px(self, x: float) -> float:
         """Pixel column of a value."""
-        return self.rect.left() + self.rect.width() * x / self.x.end
+        return self.rect.left() + self.rect.width() * (x - self.x.start) / self.x.span
 
     def py(self, y: float) -> float:
         """Pixel row of a value."""
@@ -155,7 +155,13 @@ class Panel:
 
     def value_at(self, px: float) -> float:
         """The x value at a pixel column."""
-        return (px - self.rect.left()) / max(self.rect.width(), 1.0) * self.x.end
+        return self.x.start + (px - self.rect.left()) / max(self.rect.width(), 1.0) * self.x.span
+
+    def pixels(self, xs: FloatArray, ys: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Pixel columns and rows of a curve."""
+        px: FloatArray = self.rect.left() + self.rect.width() * (xs - self.x.start) / self.x.span
+        py: FloatArray = self.rect.bottom() - self.rect.height() * ys / self.y_end
+        return px, py
 
     def height_of(self, dy: float) -> float:
         """Pixels of a difference in y."""
@@ -241,12 +247,12 @@ class PlotArea(GraphicsView):
                 continue
             if panel.view.geometry() != panel.rect:
                 panel.view.setGeometry(panel.rect)
-            wanted = [[0.0, panel.x.end], [0.0, panel.y_end]]
+            wanted = [[panel.x.start, panel.x.end], [0.0, panel.y_end]]
             if panel.view.viewRange() != wanted:
                 panel.view.setRange(xRange=wanted[0], yRange=wanted[1], padding=0, disableAutoRange=True)
             ticks = panel.y.ticks[1:]
             if panel.grid is not None:
-                panel.grid.set(np.tile([0.0, panel.x.end], len(ticks)), np.repeat(ticks, 2))
+                panel.grid.set(np.tile(wanted[0], len(ticks)), np.repeat(ticks, 2))
 
     def restyle(self) -> None:
         """Take the theme in use and the screen's pixel ratio."""

@@ -36,20 +36,12 @@ def axes(draw: Draw, panel: Panel, *, numbers: bool = True) -> None:
             draw.text(panel.px(value), middle, text, current.ink3, align="centre", keep=False)
 
 
-def panel_title(draw: Draw, panel: Panel, lines: tuple[float, ...] = ()) -> None:
-    """The name inside a panel, at top left or behind the first upright line that is in the way.
-
-    ``lines`` are pixel columns of upright lines.
-    """
-    y = panel.py(panel.y.end) - draw.theme.px(11)
-    width = draw.width(panel.title, "caption_medium")
-    starts = [panel.rect.left() + 2, *sorted(x + gap for x in lines for gap in (8, 20))]
-    for x in starts:
-        if any(x - 3 <= line <= x + width + 3 for line in lines):
-            continue
-        if draw.text_if_free(x, y, panel.title, draw.theme.ink2, panel.rect, role="caption_medium"):
-            return
-    draw.text(starts[0], y, panel.title, draw.theme.ink2, role="caption_medium")
+def panel_title(draw: Draw, panel: Panel) -> None:
+    """The name inside a panel, always at the same place: a line that passes goes behind it."""
+    x, y = panel.rect.left() + 2, panel.py(panel.y.end) - draw.theme.px(11)
+    place = draw.rect_of(x, y, panel.title, "caption_medium", "left")
+    draw.fill(place.adjusted(-2, 1, 3, -1), draw.theme.canvas)
+    draw.text(x, y, panel.title, draw.theme.ink2, role="caption_medium")
 
 
 def empty_lines(draw: Draw, panels: list[Panel], lines: tuple[str, ...]) -> None:

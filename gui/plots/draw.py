@@ -20,7 +20,7 @@ _RING = 10.0
 _MOST_WIDTHS = 1000
 
 
-def _crosses(rect: QRectF, x: list[float], y: list[float]) -> bool:
+def crosses(rect: QRectF, x: list[float], y: list[float]) -> bool:
     """Whether a curve passes through a rectangle.  Plain lists: a few points are faster without numpy."""
     left, right = max(rect.left(), x[0]), min(rect.right(), x[-1])
     if right < left:
@@ -129,7 +129,7 @@ class Draw:
     def free(self, rect: QRectF, gap: float = 3.0) -> bool:
         """Whether nothing stands there yet and no curve runs through."""
         wide = rect.adjusted(-gap, 0, gap, 0)
-        return self.vacant(wide) and not any(_crosses(wide, x, y) for x, y in self.lines)
+        return self.vacant(wide) and not any(crosses(wide, x, y) for x, y in self.lines)
 
     def avoid(self, x: FloatArray, y: FloatArray) -> None:
         """Keep texts off a curve, in pixels; x rises."""
@@ -183,6 +183,26 @@ class Draw:
         self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         self.painter.setPen(pen)
         self.painter.drawLine(QPointF(x0, y0), QPointF(x1, y1))
+
+    def polyline(
+        self,
+        xs: FloatArray,
+        ys: FloatArray,
+        colour: QColor,
+        width: float = 1.0,
+        dash: tuple[float, float] | None = None,
+    ) -> None:
+        """A curve through points; those without a finite place are left out."""
+        good = np.isfinite(xs) & np.isfinite(ys)
+        if good.sum() < 2:
+            return
+        pen = QPen(colour, width)
+        if dash:
+            pen.setDashPattern([length / width for length in dash])
+        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self.painter.setPen(pen)
+        points = zip(xs[good].tolist(), ys[good].tolist(), strict=True)
+        self.painter.drawPolyline([QPointF(x, y) for x, y in points])
 
     def fill(self, rect: QRectF, colour: QColor) -> None:
         """A filled rectangle on whole pixels."""

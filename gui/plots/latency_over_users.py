@@ -223,10 +223,8 @@ class LatencyOverUsers(PlotPane):
         if is_set:
             self.operating_line(draw, panels, users)
         self._dots(draw, curves)
-        lines = ((panels[0].px(users),) if is_set else ()) + (
-            (panels[0].px(curves.full_at),) if curves.full_at < panels[0].x.end else ()
-        )
         for part in self.parts:
+            panel_title(draw, part.panel)
             self._obstacles(draw, part, curves, estimate)
             panel = part.panel
             if is_set:
@@ -238,7 +236,6 @@ class LatencyOverUsers(PlotPane):
                 draw.taken.append(QRectF(x - 7, y - 7, 14, 14))
                 self._value(draw, panel, x, y, three_digits(value))
                 self.ring(draw, x, y)
-            panel_title(draw, panel, lines)
             self._target_name(draw, part, curves, estimate)
             for ghost in self.ghosts:
                 if ghost.curves.load is not None:
@@ -278,6 +275,7 @@ class LatencyOverUsers(PlotPane):
         role: Role = "caption_semibold"
         for dx, dy, align in places:
             if draw.text_if_free(x + dx, y + dy, text, draw.theme.ink, panel.rect, role=role, align=align):
+                draw.taken[-1].adjust(-6, -1, 6, 1)  # it is the number, other words keep away from it
                 return
         # The number is what the plot is for: it stands on a plate where nothing is free.
         low = y - up < panel.rect.top() + 6
@@ -286,6 +284,7 @@ class LatencyOverUsers(PlotPane):
         plate = draw.rect_of(at_x, at_y, text, role, side).adjusted(-2, 1, 2, -1)
         draw.fill(plate, draw.theme.canvas)
         draw.text(at_x, at_y, text, draw.theme.ink, role=role, align=side)
+        draw.taken[-1].adjust(-6, -1, 6, 1)
 
     def _target_name(self, draw: Draw, part: _Part, curves: WorkloadCurves, estimate: Estimate) -> None:
         """Beside the end of its line; with an arrow when the line is far above the picture."""

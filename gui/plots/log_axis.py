@@ -54,9 +54,9 @@ def log_axis(low: float, high: float, most: int = 8, *, whole: bool = True) -> L
     Not ``whole``: it ends at ``high`` itself.
     """
     if not (high > 0 and math.isfinite(high)):
-        return LogAxis(3.0, 1.0, 0)
+        return LogAxis(3.0, 1.0)
     last = math.ceil(math.log10(high) - 1e-9)
     first = math.floor(math.log10(low) + 1e-9) if low > 0 and math.isfinite(low) else last - 3
     first = max(min(first, last - 2), last - most)
     end = float(last) if whole else math.log10(high)
-    return LogAxis(end - first, 1.0, first)
+    return LogAxis(end - first, 1.0, first=first)

@@ -11,8 +11,9 @@ from core.units import GIB, show_count, show_tokens, three_digits
 from core.words import counted
 from gui.plots.area import Curve, Look
 from gui.plots.base import Ghost, PlotPane, has_point, users_of
-from gui.plots.draw import Draw
+from gui.plots.draw import Draw, crosses
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
+from gui.theme import Role
 from gui.widgets.ledger_content import counted_users
 
 _THIN: tuple[LineKey, ...] = ("activations", "graphs", "runtime")
@@ -33,7 +34,6 @@ class MemoryOverUsers(PlotPane):
         self.kv_area = Curve(panel, 1, fill=lambda t: t.ledger_tint["kv_cache"])
         self.weights_area = Curve(panel, 2, fill=lambda t: t.ledger_tint["weights"])
         self.bands = {key: Curve(panel, 3, fill=lambda t, k=key: t.ledger_tint[k]) for key in _THIN}  # type: ignore[misc]
-        self.lengths = [Curve(panel, 10, lambda t: t.ink3, width=1, dash=(3, 3)) for _ in range(3)]
         self.ghost_lines = [Curve(panel, 10, lambda t: t.ghost, width=1.5, dash=(5, 3)) for _ in range(3)]
         self.weights_edge = Curve(panel, 11, lambda t: t.ledger["weights"])
         self.kv_edge = Curve(panel, 12, lambda t: t.ledger["kv_cache"])
@@ -79,12 +79,6 @@ class MemoryOverUsers(PlotPane):
         used, unused = (self.budget, self.excess) if fits else (self.excess, self.budget)
         used.set(np.array([0, end]), np.array([budget, budget]))
         unused.clear()
-        for index, curve in enumerate(self.lengths):
-            if _starts(curves) and index < len(curves.other_lengths):
-                line = curves.other_lengths[index]
-                curve.set(*_until(curves.memory_users, line.bytes / GIB, min(end, line.full_at)))
-            else:
-                curve.clear()
         for index, curve in enumerate(self.ghost_lines):
             if index < len(self.ghosts):
                 self.ghosts[index].dress(curve)
@@ -188,41 +182,46 @@ class MemoryOverUsers(PlotPane):
             draw.ring(x, y, draw.theme.ink, size=6, edge=1.6)
 
     def _capacity(self, draw: Draw, curves: WorkloadCurves) -> None:
-        """Markers on the budget line, the own one first, then names where there is room."""
+        """Where lines meet the budget, the own one first; other lengths only where they can be named."""
         panel, current = self.panel, draw.theme
         rect = panel.rect
         y = panel.py(curves.budget_bytes / GIB)
         row = y - current.px(11)
-        ordered: list[tuple[LengthLine, bool]] = [(curves.memory, True)]
-        ordered += [(line, False) for line in curves.other_lengths]
-        for line, own in ordered:
-            beyond = own and self.estimate is not None and not self.estimate.ledger.fits
-            draw.avoid(*self._pixels(curves, line, panel.x.end if beyond else line.full_at))
+        beyond = self.estimate is not None and not self.estimate.ledger.fits
+        draw.avoid(*self._pixels(curves, curves.memory, panel.x.end if beyond else curves.memory.full_at))
         draw.taken.append(QRectF(rect.left(), y - 1, rect.width(), 2))
-        for line, own in reversed(ordered):
-            if line.full_at <= panel.x.end:
-                colour = current.ink if own else current.ink3
-                draw.ring(panel.px(line.full_at), y, colour, size=6, edge=1.6 if own else 1.2)
+        first = len(draw.taken)
         self._own_label(draw, curves.memory, row, y)
         budget = self.words("plots.memory_over_users.budget")
-        if not draw.text_if_free(
-            rect.right() - 2, row, budget, current.ink, rect, role="caption_medium", align="right"
-        ):
-            draw.text_if_free(
-                rect.right() - 2,
-                y + current.px(9),
-                budget,
-                current.ink,
-                rect,
-                role="caption_medium",
-                align="right",
-            )
-        for line, _ in ordered[1:]:
-            text = self._length_text(line)
-            if line.full_at <= panel.x.end:
-                draw.text_if_free(panel.px(line.full_at), row, text, current.ink3, rect, align="centre")
+        for middle in (row, y + current.px(9)):
+            if draw.text_if_free(
+                rect.right() - 2, middle, budget, current.ink, rect, role="caption_medium", align="right"
+            ):
+                break
+        for line in curves.other_lengths:
+            xs, ys = self._pixels(curves, line, line.full_at)
+            if any(crosses(name, xs.tolist(), ys.tolist()) for name in draw.taken[first:]):
+                continue
+            draw.avoid(xs, ys)
+            if self._length_label(draw, line, row, y):
+                draw.polyline(xs, ys, current.ink3, dash=(3, 3))
             else:
-                self._line_label(draw, line, text)
+                draw.lines.pop()
+        if curves.memory.full_at <= panel.x.end:
+            draw.ring(panel.px(curves.memory.full_at), y, current.ink, size=6, edge=1.6)
+
+    def _length_label(self, draw: Draw, line: LengthLine, row: float, y: float) -> bool:
+        """Name another length, with a circle where it meets the budget; False where there is no room."""
+        panel, text = self.panel, self._length_text(line)
+        if line.full_at > panel.x.end:
+            return self._line_label(draw, line, text)
+        x, half = panel.px(line.full_at), draw.width(text) / 2
+        inside = max(panel.rect.left(), min(x - half, panel.rect.right() - 2 * half))
+        for left in (inside, x - 8, x - 2 * half + 8):
+            if draw.text_if_free(left, row, text, draw.theme.ink3, panel.rect):
+                draw.ring(x, y, draw.theme.ink3, size=6, edge=1.2)
+                return True
+        return False
 
     def _pixels(self, curves: WorkloadCurves, line: LengthLine, stop: float) -> tuple[FloatArray, FloatArray]:
         """A line as it is drawn, up to ``stop`` users."""
@@ -236,11 +235,7 @@ class MemoryOverUsers(PlotPane):
     def _own_label(self, draw: Draw, line: LengthLine, row: float, y: float) -> None:
         """The scenario's own ceiling, beside the operating line when it would stand on it."""
         panel, current = self.panel, draw.theme
-        text = self.words(
-            "plots.memory_over_users.own_length",
-            users=self.users_phrase(line.users),
-            length=show_tokens(line.tokens),
-        )
+        text = self._own_text(line)
         if line.full_at > panel.x.end:
             self._line_label(draw, line, text, own=True)
             return
@@ -257,25 +252,26 @@ class MemoryOverUsers(PlotPane):
             role="caption_semibold",
         )
 
-    def _line_label(self, draw: Draw, line: LengthLine, text: str, own: bool = False) -> None:
-        """The name of a line that leaves the picture before it is full: under or over its end."""
+    def _line_label(self, draw: Draw, line: LengthLine, text: str, own: bool = False) -> bool:
+        """The name of a line that leaves the picture before it is full: close under or over its end.
+
+        Never in the bands below, where it would seem to be about them.
+        """
         panel, current = self.panel, draw.theme
         if self.curves is None:
-            return
-        x = panel.x.end * 0.93
+            return False
+        role: Role = "caption_semibold" if own else "caption"
+        colour = current.ink if own else current.ink3
+        text = f"{text} →"
+        bounds = QRectF(panel.rect)
+        bounds.setBottom(panel.py(self.thin_top))
+        right = panel.rect.right() - 3
+        x = panel.value_at(right - draw.width(text, role) / 2)
         y = panel.py(at(x, self.curves.memory_users, line.bytes) / GIB)
-        colour, role = (current.ink, "caption_semibold") if own else (current.ink3, "caption")
-        for dy in (13, -14, 22, -22, 32, -32, 44):
-            if draw.text_if_free(
-                panel.rect.right() - 3,
-                y + current.px(dy),
-                text,
-                colour,
-                panel.rect,
-                role=role,  # type: ignore[arg-type]
-                align="right",
-            ):
-                return
+        for dy in (-12, 12, -18, 18, -25):
+            if draw.text_if_free(right, y + current.px(dy), text, colour, bounds, role=role, align="right"):
+                return True
+        return False
 
     def _excess(self, draw: Draw, curves: WorkloadCurves) -> None:
         """The budget in red, with its value."""
@@ -295,6 +291,10 @@ class MemoryOverUsers(PlotPane):
                 align="right",
             ):
                 return
+
+    def _own_text(self, line: LengthLine) -> str:
+        users, length = self.users_phrase(line.users), show_tokens(line.tokens)
+        return self.words("plots.memory_over_users.own_length", users=users, length=length)
 
     def _length_text(self, line: LengthLine) -> str:
         return self.words(

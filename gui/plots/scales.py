@@ -12,19 +12,26 @@ _COUNT_STEPS = (1, 2, 4, 5, 8, 10, 16, 20, 32, 40, 50, 64, 80)
 # Cost of a number of intervals, as a share of the axis's length; low panels prefer three.
 _TALL = {4: 0.0, 3: 0.08, 5: 0.12}
 _LOW = {3: 0.0, 4: 0.15, 2: 0.25}
+_SPANNED = {4: 0.0, 3: 0.08, 5: 0.08, 6: 0.2}
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """From 0 to ``end`` with a tick every ``step``."""
+    """From ``start`` to ``end`` with a tick every ``step``."""
 
     end: float
     step: float
+    start: float = 0.0
+
+    @property
+    def span(self) -> float:
+        """From the first tick to the last."""
+        return self.end - self.start
 
     @property
     def ticks(self) -> tuple[float, ...]:
-        """Positions of all ticks, 0 and ``end`` included."""
-        return tuple(self.step * i for i in range(round(self.end / self.step) + 1))
+        """Positions of all ticks, ``start`` and ``end`` included."""
+        return tuple(self.start + self.step * i for i in range(round(self.span / self.step) + 1))
 
     def text(self, value: float) -> str:
         """The label of a tick."""
@@ -48,6 +55,29 @@ def value_axis(wanted: float, *, low: bool = False) -> Axis:
     if power >= 0:
         steps += [1.2 * 10.0 ** (power + 1)]  # 12, 24, 36, 48: sizes of memory
     return _best(steps, wanted, _LOW if low else _TALL)
+
+
+_LEAST_SPAN = 0.25  # of the larger end: what hardly differs should not look far apart
+_ALREADY_THERE = 0.45  # a low end below this share of the high one may as well be 0
+
+
+def span_axis(low: float, high: float) -> Axis:
+    """A nice axis over ``low`` to ``high`` that starts at 0 only where that leaves little of it empty."""
+    if not (math.isfinite(low) and math.isfinite(high)) or high <= 0:
+        return UNIT
+    low = min(low, (1 - _LEAST_SPAN) * high)
+    if low < _ALREADY_THERE * high:
+        return value_axis(high)
+    power = math.floor(math.log10(high - low)) - 1
+    steps = [m * 10.0**e for e in (power, power + 1) for m in _VALUE_STEPS]
+    found = []
+    for step in steps:
+        start = math.floor(low / step + 1e-9) * step
+        count = math.ceil((high - start) / step - 1e-9)
+        if count in _SPANNED:
+            cost = count * step / (high - low) + _SPANNED[count]
+            found.append((cost, Axis(start + count * step, step, start)))
+    return min(found, key=lambda pair: pair[0])[1] if found else value_axis(high)
 
 
 def count_axis(wanted: float) -> Axis:

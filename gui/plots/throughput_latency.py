@@ -14,9 +14,10 @@ from gui.plots.area import Curve, Look
 from gui.plots.base import PlotPane, has_point, users_of
 from gui.plots.draw import Align, Draw
 from gui.plots.latency_over_users import short, time_unit
-from gui.plots.scales import at, largest, value_axis
+from gui.plots.scales import at, largest, span_axis, value_axis
 
 _GRIP = 12.0  # pixels around the ring that take it
+_APART = 15.0  # pixels between marked points
 # Where a name may stand beside its point, and beside the end of a line: offset and alignment.
 _BESIDE: tuple[tuple[float, float, Align], ...] = (
     (5, 12, "left"),
@@ -72,18 +73,11 @@ class ThroughputLatency(PlotPane):
             return
         x, y = _frontier(curves.load, curves.full_at)
         here, output = self._operating_point(curves, estimate)
-        target = self._target_seconds(estimate)
-        last = largest(x)
-        wanted = 1.15 * last
-        if math.isfinite(here):
-            near = max(2.0 * here, 1.5 * (target or 0.0) if target and target < 4 * here else 0.0)
-            wanted = max(min(wanted, max(near, 4.0 * here)), 1.15 * here)
-        if target is not None and target < 2 * wanted:
-            wanted = max(wanted, 1.45 * target)
+        low, wanted = self._span(curves, estimate, here)
         self.unit, self.factor = time_unit(wanted)
         if 1.0 <= wanted < 10.0:
             self.unit, self.factor = "ms", 1e3
-        self.panel.x = value_axis(wanted * self.factor)
+        self.panel.x = span_axis(low * self.factor, wanted * self.factor)
         self.panel.x_text = self.panel.x.text
         self.panel.x_unit = "{n} " + self.unit
         inside = x * self.factor <= self.panel.x.end
@@ -93,6 +87,36 @@ class ThroughputLatency(PlotPane):
                 gx, gy = _frontier(ghost.curves.load, ghost.curves.full_at)
                 top = max(top, largest(gy[gx * self.factor <= self.panel.x.end]))
         self.panel.y = value_axis(1.12 * top)
+
+    def _span(self, curves: WorkloadCurves, estimate: Estimate, here: float) -> tuple[float, float]:
+        """Seconds per token in view: the frontier, less of it where it goes far beyond the operating point.
+
+        The target is in view when it is near; else an arrow at the edge says where it is.
+        """
+        if curves.load is None:
+            return 0.0, 0.0
+        others = [g.curves for g in self.ghosts if g.curves.load is not None]
+        ends = []
+        for shown in (curves, *others):
+            if shown.load is not None:
+                x = _frontier(shown.load, shown.full_at)[0]
+                x = x[np.isfinite(x)]
+                ends.append((float(x.min()), float(x.max())) if x.size else (math.inf, 0.0))
+        low, high = ends[0]
+        if math.isfinite(here):
+            low, high = min(low, here), max(min(high, 4.0 * here), here)
+        most = 1.6 * high
+        low = min(low, *(a for a, _ in ends))
+        high = max(high, *(min(b, most) for _, b in ends))
+        if not math.isfinite(low):
+            return 0.0, high
+        margin = 0.15 * max(high - low, 0.25 * high)
+        low, high = max(0.0, low - margin), high + margin
+        target = self._target_seconds(estimate)
+        if target is not None and low - 0.6 * (high - low) < target < high + 0.6 * (high - low):
+            low = min(low, max(0.0, target - margin))
+            high = max(high, target + 0.3 * (high - low))
+        return low, high
 
     def _operating_point(self, curves: WorkloadCurves, estimate: Estimate) -> tuple[float, float]:
         """Seconds per token and tokens per second: of the estimate, or of the curve shown instead."""
@@ -117,12 +141,11 @@ class ThroughputLatency(PlotPane):
         x, y = _frontier(curves.load, curves.full_at)
         self.line.set(x * self.factor, y)
         target = self._target_seconds(estimate)
-        if target is not None and target * self.factor < panel.x.end:
-            edge = target * self.factor
-            self.missed.area(edge, panel.x.end, 0, panel.y_end)
+        edge = math.inf if target is None else target * self.factor
+        self.missed.area(max(edge, panel.x.start), panel.x.end, 0, panel.y_end)
+        if panel.x.start <= edge < panel.x.end:
             self.target.set(np.array([edge, edge]), np.array([0, panel.y_end]))
         else:
-            self.missed.clear()
             self.target.clear()
         for index, line in enumerate(self.ghost_lines):
             other = self.ghosts[index].curves if index < len(self.ghosts) else None
@@ -161,10 +184,7 @@ class ThroughputLatency(PlotPane):
         panel = self.panel
         if curves.load is not None:
             fx, fy = _frontier(curves.load, curves.full_at)
-            draw.avoid(
-                panel.rect.left() + panel.rect.width() * fx * self.factor / panel.x.end,
-                panel.rect.bottom() - panel.rect.height() * fy / panel.y_end,
-            )
+            draw.avoid(*panel.pixels(fx * self.factor, fy))
         size = draw.flag_size(text)
         half, height = size.width() / 2, size.height()
         above = (x, y - 10 - height)
@@ -190,17 +210,21 @@ class ThroughputLatency(PlotPane):
         for index in curves.frontier:
             x = _tpot(load)[index] * self.factor
             y = _throughput(load)[index]
-            if not (math.isfinite(x) and math.isfinite(y)) or x > panel.x.end or y > panel.y_end:
+            seen = panel.x.start <= x <= panel.x.end and y <= panel.y_end
+            if not (math.isfinite(x) and math.isfinite(y) and seen):
                 continue
             if abs(load.users[index] - users) < 0.5:
                 continue
             places.append((panel.px(x), panel.py(y), float(load.users[index])))
-        for px, py, _ in places:
-            rect = QRectF(px - 4, py - 4, 8, 8)
-            if draw.vacant(rect):
-                draw.ring(px, py, colour, size=6, edge=1.5)
-            draw.taken.append(rect)
-        for px, py, count in reversed(places):
+        kept: list[tuple[float, float, float]] = []
+        for px, py, count in reversed(places):  # the most users first: they are asked for
+            if all(math.hypot(px - x, py - y) >= _APART for x, y, _ in kept):
+                rect = QRectF(px - 4, py - 4, 8, 8)
+                if draw.vacant(rect):
+                    draw.ring(px, py, colour, size=6, edge=1.5)
+                    kept.append((px, py, count))
+                draw.taken.append(rect)
+        for px, py, count in kept:
             text = show_count(count)
             for dx, dy, align in _BESIDE:
                 if draw.text_if_free(
@@ -221,15 +245,13 @@ class ThroughputLatency(PlotPane):
         value = f"{short(limit.number)} {limit.unit}"
         y = panel.rect.top() + draw.theme.px(11)
         if target * self.factor >= panel.x.end:
-            draw.text_if_free(
-                panel.rect.right() - 3,
-                y,
-                f"≤ {value} →",
-                draw.theme.good,
-                panel.rect,
-                role="caption_medium",
-                align="right",
-            )
+            text, x = f"≤ {value} →", panel.rect.right() - 3
+            colour = draw.theme.good
+            draw.text_if_free(x, y, text, colour, panel.rect, role="caption_medium", align="right")
+            return
+        if target * self.factor < panel.x.start:
+            text, x = f"← ≤ {value}", panel.rect.left() + 4
+            draw.text_if_free(x, y, text, draw.theme.warn, panel.rect, role="caption_medium")
             return
         text = self.words("plots.throughput_latency.slower", value=value)
         draw.taken.append(
@@ -273,7 +295,7 @@ class ThroughputLatency(PlotPane):
             return None
         panel = self.panel
         seconds, output = self._operating_point(self.curves, estimate)
-        x, y = min(seconds * self.factor, panel.x.end), min(output, panel.y_end)
+        x, y = min(max(seconds * self.factor, panel.x.start), panel.x.end), min(output, panel.y_end)
         if not (math.isfinite(x) and math.isfinite(y)):
             return None
         return QPointF(panel.px(x), panel.py(y))
@@ -292,8 +314,7 @@ class ThroughputLatency(PlotPane):
         load, panel = self.curves.load, self.panel
         # Distances to the segments, not to the points, so that users between two points are reached.
         inside = load.users <= max(self.curves.full_at, 1.0) + 1e-9
-        x = panel.rect.left() + panel.rect.width() * _tpot(load)[inside] * self.factor / panel.x.end
-        y = panel.rect.bottom() - panel.rect.height() * _throughput(load)[inside] / panel.y_end
+        x, y = panel.pixels(_tpot(load)[inside] * self.factor, _throughput(load)[inside])
         users = load.users[inside]
         good = np.isfinite(x) & np.isfinite(y)
         x, y, users = x[good], y[good], users[good]

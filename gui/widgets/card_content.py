@@ -1,12 +1,13 @@
 """What each of the five cards says about an estimate; no painting here."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from core.planning.request_life import TokenGaps, token_gaps
 from core.quantities import Range
 from core.results import Estimate
-from core.units import GIB, Shown, show_bytes, show_count, show_time, show_tokens, three_digits
+from core.units import GIB, Shown, show_bytes, show_count, show_time, show_tokens, three_digits, time_in
 from core.words import Words
 
 CARD_KEYS = (
@@ -25,6 +26,7 @@ class Card:
 
     key: str
     name: str = ""
+    brief: str = ""  # the name where there is little room
     short: str = ""  # the abbreviation beside the name
     value: str = ""
     unit: str = ""
@@ -61,12 +63,18 @@ def cards_of(estimate: Estimate, words: Words, latency_as: str = "tpot") -> tupl
     return (*timed, _memory(estimate, words), _users(estimate, words))
 
 
-def range_text(low: str, high: str) -> str:
-    """A range with an en dash between spaces."""
-    return f"{low} – {high}"
+def range_text(value: Range, show: Callable[[float], str], words: Words) -> str:
+    """A range with an en dash between spaces; "" where it says no more than the value itself."""
+    if not math.isfinite(value.expected):
+        return ""
+    low, high = show(value.low), show(value.high)
+    if not math.isfinite(value.high):
+        return words("cards.from", low=low)
+    return "" if low == high else f"{low} – {high}"
 
 
 def _finish(card: Card, words: Words) -> Card:
+    card = replace(card, brief=words(f"cards.{card.key}.brief"))
     parts = [f"{card.name}: {card.value} {card.unit}".strip(), card.note]
     if card.target_state:
         said = "cards.meets" if card.target_state == "good" else "cards.misses"
@@ -87,11 +95,6 @@ def _not_started(key: str, words: Words) -> Card:
     return _finish(card, words)
 
 
-def _in_unit(seconds: float, unit: str) -> str:
-    """Seconds as a number in a unit already chosen."""
-    return three_digits(seconds * {"µs": 1e6, "ms": 1e3, "s": 1.0}.get(unit, 1.0))
-
-
 def _timed(key: str, value: Range, target: float | None, words: Words) -> Card:
     shown = show_time(value.expected)
     limit = show_time(target) if target is not None else Shown("", "")
@@ -105,10 +108,10 @@ def _timed(key: str, value: Range, target: float | None, words: Words) -> Card:
         value=shown.number,
         unit=shown.unit,
         state="" if met else "warn",
-        note=range_text(_in_unit(value.low, shown.unit), _in_unit(value.high, shown.unit)),
+        note=range_text(value, lambda seconds: time_in(seconds, shown.unit), words),
         target=words("cards.no_target") if target is None else f"≤ {_bare(limit.number)}{unit}",
         target_state="" if target is None else "good" if met else "warn",
-        has_bullet=True,
+        has_bullet=math.isfinite(value.expected),
         low=min(1.0, value.low / longest),
         high=min(1.0, value.high / longest),
         mark=min(1.0, value.expected / longest),
@@ -165,7 +168,7 @@ def _throughput(value: Range, words: Words) -> Card:
         name=words("cards.output_throughput.name"),
         value=three_digits(value.expected),
         unit=words("units.tok_per_s"),
-        note=range_text(three_digits(value.low), three_digits(value.high)),
+        note=range_text(value, three_digits, words),
         target=words("cards.no_target"),
         has_bullet=True,
         low=value.low / longest,
@@ -201,15 +204,18 @@ def _memory(estimate: Estimate, words: Words) -> Card:
 
 
 def _users(estimate: Estimate, words: Words) -> Card:
-    most = estimate.capacity.max_users
+    capacity = estimate.capacity
+    most = capacity.at_once
     wanted = estimate.scenario.targets.users
     met = wanted is None or most >= wanted
     missed = "warn" if estimate.speed is not None else "bad"
     longest = 4 / 3 * max(most, wanted or 0, 1)
     note = ""
-    if estimate.speed is not None:
+    if most < capacity.max_users:
+        note = words("cards.by_batch")  # memory would hold more
+    elif estimate.speed is not None:
         length = show_tokens(estimate.scenario.engine.max_model_len)
-        count = show_count(estimate.capacity.max_users_at_model_length)
+        count = show_count(capacity.max_users_at_model_length)
         note = words("cards.users_at_length", count=count, length=length)
     card = Card(
         "concurrent_users",

@@ -39,7 +39,7 @@ def _value(point: Estimate, key: str) -> float | None:
     if key == "memory_per_device":
         return float(point.ledger.needed_bytes)
     if key == "concurrent_users":
-        return float(point.capacity.max_users)
+        return float(point.capacity.at_once)
     if point.speed is None:
         return None
     return {

@@ -4,10 +4,11 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from core.results import Estimate
-from core.words import Words
+from core.results import Estimate, Verdict
+from core.words import Phrase, Words
 from gui import icons
 from gui.theme import manager, theme
+from gui.tips import plain
 from gui.widgets import paint
 
 _ICONS = {"good": "circle_tick", "warn": "warn", "bad": "circle_x"}
@@ -15,7 +16,7 @@ MARGIN = 24
 
 
 class VerdictView(QWidget):
-    """72 px high, 60 when small.  Never wraps; what does not fit is elided and told by the tooltip."""
+    """72 px high, 60 when small.  Never wraps: what does not fit is said in fewer words, then elided."""
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -23,6 +24,7 @@ class VerdictView(QWidget):
         self._state = "good"
         self._headline = ""
         self._detail = ""
+        self._brief = ("", "")  # in fewer words, for little room
         self._estimate: Estimate | None = None
         self._small = False
         self.setObjectName("verdict")
@@ -43,10 +45,19 @@ class VerdictView(QWidget):
         if shown == (self._state, self._headline, self._detail):
             return
         self._state, self._headline, self._detail = shown
+        self._brief = self._briefly(verdict)
         self.setAccessibleName(self._headline)
         self.setAccessibleDescription(self._detail)
         self.setToolTip("")
         self.update()
+
+    def _briefly(self, verdict: Verdict) -> tuple[str, str]:
+        """The same in fewer words: the detail without what the cards say too."""
+        head, detail = verdict.headline, verdict.detail
+        key = f"{head.key}_brief"
+        headline = self._words(key, **head.values) if self._words.has(key) else self._headline
+        rest = detail.values.get("limit", detail.values.get("change"))
+        return headline, self._words.phrase(rest) if isinstance(rest, Phrase) else self._detail
 
     def set_words(self, words: Words) -> None:
         """Speak another language."""
@@ -87,10 +98,15 @@ class VerdictView(QWidget):
         room = self.width() - x - MARGIN
         top, gap = (t.px(4), t.px(2)) if self._small else (t.px(10), t.px(3))
         line, second = t.px(28), t.px(20)
-        wide = paint.width(t.font("title20"), self._headline) > room
-        if wide and self.toolTip() != self._headline:
-            self.setToolTip(self._headline)
-        paint.text(painter, QRectF(x, top, room, line), self._headline, t.font("title20"), t.ink)
-        paint.text(painter, QRectF(x, top + line + gap, room, second), self._detail, t.font("body"), t.ink2)
+        headline, detail = self._headline, self._detail
+        long = paint.width(t.font("title20"), headline) > room
+        longer = paint.width(t.font("body"), detail) > room
+        headline = self._brief[0] if long else headline
+        detail = self._brief[1] if longer else detail
+        told = f"{self._headline}\n{self._detail}" if long or longer else ""
+        if self.toolTip() != plain(told):
+            self.setToolTip(plain(told))
+        paint.text(painter, QRectF(x, top, room, line), headline, t.font("title20"), t.ink)
+        paint.text(painter, QRectF(x, top + line + gap, room, second), detail, t.font("body"), t.ink2)
         paint.hairline(painter, 0, height - 1, self.width(), height - 1, t.line)
         painter.end()

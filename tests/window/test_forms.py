@@ -71,7 +71,7 @@ def test_all_editors_start_on_one_line_and_nothing_is_cut(panel: FormsPanel) -> 
             assert row.editor.height() == 28, row.path
 
 
-@pytest.mark.parametrize(("density", "count"), [("small", 2), ("medium", 4), ("large", 6)])
+@pytest.mark.parametrize(("density", "count"), [("small", 3), ("medium", 4), ("large", 6)])
 def test_sections_open_by_the_room_there_is(panel: FormsPanel, density: str, count: int) -> None:
     panel.set_size_class(density)
     assert sum(section.is_open for section in panel.sections.values()) == count

@@ -1,0 +1,159 @@
+"""Marks and axes of the plots over users: names beside what they name, ranges that the curve fills."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from core.estimator import estimate
+from core.planning.sweep import workload_curves
+from core.spec.change import with_values
+from core.spec.scenario import Scenario
+from core.words import Words
+from gui import theme as themes
+from gui.plots.base import PlotPane
+from gui.plots.draw import Draw
+from gui.plots.latency_over_users import LatencyOverUsers
+from gui.plots.memory_over_users import MemoryOverUsers
+from gui.plots.scales import span_axis, value_axis
+from gui.plots.throughput_latency import ThroughputLatency
+
+USERS = (1, 4, 8, 12, 20, 23, 46, 200, 2000)
+
+
+@pytest.fixture(autouse=True)
+def light(qapp: QApplication) -> None:
+    themes.apply(qapp, "light")
+    return
+
+
+def shown(kind: type[PlotPane], qtbot: QtBot, scenario: Scenario, **changes: object) -> PlotPane:
+    made = kind(Words("en"))
+    qtbot.addWidget(made)
+    made.resize(390, 280)
+    made.show()
+    changed = with_values(scenario, {k.replace("__", "."): v for k, v in changes.items()})
+    point = estimate(changed)
+    made.show(workload_curves(changed, point), point)
+    return made
+
+
+def texts(pane: PlotPane) -> dict[str, tuple[float, float]]:
+    """What is written in the picture, with the left end and the middle line of each."""
+    found: dict[str, tuple[float, float]] = {}
+
+    class Spy(Draw):
+        def text(self, x, y, text, colour, **options):  # type: ignore[no-untyped-def]
+            rect = super().text(x, y, text, colour, **options)
+            found[text] = (rect.left(), y)
+            return rect
+
+    image = QImage(pane.area.size(), QImage.Format.Format_RGB32)
+    painter = QPainter(image)
+    pane.paint_over(Spy(painter, themes.theme()))
+    painter.end()
+    return found
+
+
+@given(low=st.floats(1e-4, 1e3), share=st.floats(0.0, 3.0))
+def test_an_axis_over_a_span_holds_both_ends_and_wastes_little(low: float, share: float) -> None:
+    high = low * (1 + share)
+    axis = span_axis(low, high)
+    assert axis.start <= low + 1e-9 * high and axis.end >= high * (1 - 1e-9)
+    assert 3 <= len(axis.ticks) <= 7
+    assert axis.ticks[0] == pytest.approx(axis.start) and axis.ticks[-1] == pytest.approx(axis.end)
+    if high >= 1.4 * low:
+        assert high - low > 0.3 * axis.span
+
+
+def test_an_axis_that_nearly_reaches_zero_starts_there() -> None:
+    assert span_axis(10.0, 80.0) == value_axis(80.0)
+
+
+@pytest.mark.parametrize("users", USERS)
+@pytest.mark.parametrize("target", [5.0, 50.0, 400.0])
+def test_the_frontier_fills_its_plot(qtbot: QtBot, scenario: Scenario, users: int, target: float) -> None:
+    changes = {"workload__users": users, "targets__time_per_output_token_ms": target}
+    pane = shown(ThroughputLatency, qtbot, scenario, **changes)
+    assert isinstance(pane, ThroughputLatency) and pane.curves is not None and pane.curves.load is not None
+    load, axis = pane.curves.load, pane.panel.x
+    inside = (load.users >= 1) & (load.users <= pane.curves.full_at)
+    x = load.time_per_output_token[1][inside] * pane.factor
+    assert axis.start <= x.min() and x.max() <= axis.end
+    assert x.max() - x.min() > 0.3 * axis.span
+    said = texts(pane)
+    marked = [text for text in said if "ms" in text and ("≤" in text or "slower" in text)]
+    assert len(marked) == 1  # the target is there, or an arrow says where it is
+    if target * pane.factor / 1e3 > axis.end:
+        assert "→" in marked[0]
+
+
+@pytest.mark.parametrize("users", USERS)
+def test_every_circle_on_the_budget_has_its_name(
+    qtbot: QtBot, scenario: Scenario, users: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pane = shown(MemoryOverUsers, qtbot, scenario, workload__users=users)
+    assert isinstance(pane, MemoryOverUsers) and pane.curves is not None
+    rings: list[float] = []
+    lines: list[int] = []
+    ring = Draw.ring
+
+    def count_ring(
+        self: Draw, x: float, y: float, colour: QColor, *, size: float = 10.0, edge: float = 2.0
+    ) -> None:
+        rings.extend([x] if size == 6 else [])
+        ring(self, x, y, colour, size=size, edge=edge)
+
+    monkeypatch.setattr(Draw, "ring", count_ring)
+    monkeypatch.setattr(Draw, "polyline", lambda self, xs, ys, *a, **k: lines.append(len(xs)))
+    names = [text for text in texts(pane) if " at " in text]
+    assert any("23 users" in text for text in names)
+    assert len(rings) == len([text for text in names if "→" not in text])
+    assert len(lines) == len(names) - 1  # the own one is drawn with the stack
+
+
+@pytest.mark.parametrize("users", USERS)
+def test_names_of_lengths_stay_out_of_the_bands_below(qtbot: QtBot, scenario: Scenario, users: int) -> None:
+    pane = shown(MemoryOverUsers, qtbot, scenario, workload__users=users)
+    assert isinstance(pane, MemoryOverUsers)
+    for text, (_, y) in texts(pane).items():
+        if " at " in text:
+            assert y < pane.panel.py(pane.thin_top), text
+
+
+def test_names_of_panels_stand_still_while_the_handle_passes(qtbot: QtBot, scenario: Scenario) -> None:
+    places: dict[str, set[float]] = {}
+    for users in range(1, 31):
+        pane = shown(LatencyOverUsers, qtbot, scenario, workload__users=users)
+        for text, (left, _) in texts(pane).items():
+            if text.startswith(("first token", "per output")):
+                places.setdefault(text, set()).add(round(left - pane._gutter))
+    assert places and all(len(found) == 1 for found in places.values())
+
+
+@pytest.mark.parametrize("users", [*range(1, 60, 3), 200, 2000])
+def test_both_values_are_written_whatever_the_load(qtbot: QtBot, scenario: Scenario, users: int) -> None:
+    from core.units import three_digits
+
+    pane = shown(LatencyOverUsers, qtbot, scenario, workload__users=users)
+    assert isinstance(pane, LatencyOverUsers) and pane.curves is not None and pane.estimate is not None
+    said = texts(pane)
+    for part in pane.parts:
+        value = three_digits(part.value(pane.curves, pane.estimate) * part.factor)
+        assert value in said
+        full = said.get("KV cache full")
+        if full is not None and part is pane.parts[0] and abs(full[1] - said[value][1]) < 8:
+            assert abs(full[0] - said[value][0]) > 30
+
+
+def test_one_static_batch_that_does_not_fit_is_shown_with_a_change(qtbot: QtBot, scenario: Scenario) -> None:
+    """Cards say "does not start"; a solid curve beside them would say the opposite."""
+    changes = {"engine__name": "textbook", "workload__users": 500}
+    for kind in (LatencyOverUsers, ThroughputLatency):
+        pane = shown(kind, qtbot, scenario, **changes)
+        assert pane.estimate is not None and pane.estimate.speed is None
+        assert "does not start" in pane.caption()
+        line = pane.line if isinstance(pane, ThroughputLatency) else pane.parts[0].line  # type: ignore[attr-defined]
+        assert line.look == "ghost"
