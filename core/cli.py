@@ -12,6 +12,8 @@ from pathlib import Path
 
 from core.catalog.accelerators import search_accelerators
 from core.catalog.models import search_models
+from core.cli_serving import COMMANDS as SERVING
+from core.cli_serving import add_commands
 from core.errors import InferometerError, NotFound, Problem
 from core.estimator import estimate
 from core.evidence.page import accuracy_page
@@ -27,7 +29,7 @@ from core.units import show_count, show_tokens, three_digits
 from core.version import VERSION
 from core.words import LANGUAGES, Words
 
-COMMANDS = frozenset({"estimate", "models", "accelerators", "report", "validate"})
+COMMANDS = frozenset({"estimate", "models", "accelerators", "report", "validate"}) | SERVING
 PROGRAM = "inferometer"
 
 
@@ -80,6 +82,7 @@ def parser(words: Words) -> argparse.ArgumentParser:
     one.add_argument("file", type=Path, metavar="FILE", help=words("cli.file"))
     one.add_argument("--out", type=Path, required=True, metavar="FILE", help=words("cli.report.out"))
     one.set_defaults(run=_report)
+    add_commands(commands, words)
     for one in commands.choices.values():
         one.add_argument("--json", action="store_true", help=words("cli.json"))
         one.add_argument("--lang", choices=LANGUAGES, default="en", help=words("cli.lang"))

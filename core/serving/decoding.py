@@ -122,10 +122,12 @@ class Decoding:
         return ends[0][0]
 
     def ended(self) -> list[Active]:
-        """Those whose last token has come; they are still counted."""
+        """Those whose last token has come; they decode no longer."""
         found, ends, step = [], self._ends, self.step
         while ends and ends[0][0] <= step:
             finish, _, active = heappop(ends)
+            # One that was preempted may stand here twice with the same end.
             if active.finish == finish:
+                self.stop(active)
                 found.append(active)
         return found

@@ -8,7 +8,8 @@ SGLang         prompts before decodes; a request enters when the answers of all 
 TensorRT-LLM   in-flight batching: no eviction, room for the whole answer is kept (default), or as
                much as fits, and the last one in is paused.
 llama.cpp      slots of fixed size, prompts beside decodes.
-Transformers, MLX, textbook rules: static batches; none joins and the batch ends with its longest answer.
+Transformers, MLX: static batches; none joins and the batch ends with its longest answer.
+Textbook rules: continuous batching that costs nothing.
 """
 
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Literal
 
 from core.spec.scenario import Scenario
 
+STATIC_ENGINES = ("transformers", "mlx")
 Admission = Literal["chunk", "whole", "share"]
 Victim = Literal["last", "shortest", "none"]
 
@@ -50,6 +52,8 @@ def policy_of(scenario: Scenario, prompts_apart: bool) -> Policy:
         return Policy(prompts_apart, "whole", "none")
     if engine in ("llamacpp", "ollama"):
         return Policy(prompts_apart, "whole", "none")
-    if engine in ("transformers", "mlx", "textbook"):
+    if engine in STATIC_ENGINES:
         return Policy(prompts_apart=True, admission="whole", victim="none", static=True)
+    if engine == "textbook":
+        return Policy(admission="whole", victim="none")
     return Policy(prompts_apart, "chunk", "last", swaps=settings.preemption == "swap")

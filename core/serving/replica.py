@@ -405,7 +405,6 @@ class Replica:
     def _leave(self, now: float, ended: list[Active]) -> None:
         """Those whose last token has come."""
         for active in self.decoding.ended():
-            self.decoding.stop(active)
             self.records.finish[active.index] = now
             self._give_back(active)
             ended.append(active)

@@ -136,7 +136,7 @@ def summarise(
         meeting=float(good.sum()) / counts,
         meeting_first_token=float(good_first.sum()) / counts,
         meeting_per_token=float(good_each.sum()) / counts,
-        stable=_stable(arrival, finish, done, start, stop),
+        stable=_stable(scenario, arrival, admitted, start, stop),
         mean_waiting=sum(r.timeline.queued for r in replicas) / time,
         most_waiting=int(over.waiting.max(initial=0)),
         mean_running=sum(r.timeline.served for r in replicas) / time,
@@ -193,16 +193,26 @@ def _tokens_within(
     return float((shown + (tokens - 1.0) * spread).sum())
 
 
-def _stable(arrival: FloatArray, finish: FloatArray, done: BoolArray, start: float, stop: float) -> bool:
-    """Whether the requests in the system stop growing: those that come in the second half are answered
-    at nearly the rate at which they come.
+def _stable(
+    scenario: Scenario, arrival: FloatArray, admitted: FloatArray, start: float, stop: float
+) -> bool:
+    """Whether the queue stops growing.
+
+    It does when fewer wait at the end than chance brings together (the number of arrivals in a half of
+    the time varies by about its root), or no more than in the middle.  Users never come faster than
+    they are answered.
     """
+    if scenario.workload.load == "users" and scenario.simulation.arrivals != "trace":
+        return True
+    entered = np.where(np.isnan(admitted), np.inf, admitted)
+
+    def waiting(time: float) -> float:
+        return float(((arrival <= time) & (entered > time)).sum())
+
     middle = 0.5 * (start + stop)
     came = float(((arrival > middle) & (arrival <= stop)).sum())
-    went = float((done & (finish > middle) & (finish <= stop)).sum())
-    inside = float(((arrival <= middle) & (~done | (finish > middle))).sum())
-    # Chance alone makes a difference of about the root of the number; a third of those inside is no growth.
-    return came - went <= max(4.0 * math.sqrt(max(came, 1.0)), 0.05 * came, 0.34 * inside)
+    queue = waiting(stop)
+    return queue <= max(10.0, 4.0 * math.sqrt(came)) or queue <= 1.2 * waiting(middle)
 
 
 def distribution(values: FloatArray) -> Distribution:

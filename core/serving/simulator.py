@@ -19,7 +19,7 @@ from core.memory.build import build_ledger
 from core.memory.capacity import capacity, starts
 from core.quantities import EXPECTED
 from core.serving.cache_pool import cache_pool, endless
-from core.serving.policies import policy_of
+from core.serving.policies import STATIC_ENGINES, policy_of
 from core.serving.replica import NEVER, Replica, Settings
 from core.serving.requests import Active, Records
 from core.serving.results import SimulationResult, summarise
@@ -79,7 +79,8 @@ class Run:
     def _build(self, service: Service, quantile: int) -> None:
         scenario, settings = self.scenario, self.scenario.simulation
         pool = cache_pool(scenario)
-        most = min(service.max_num_seqs, _MOST_SEQUENCES)
+        static = scenario.engine.name in STATIC_ENGINES
+        most = min(float(settings.static_batch) if static else service.max_num_seqs, _MOST_SEQUENCES)
         if pool.slots is not None:
             most = min(most, pool.slots)
         budget = int(min(service.lengths.token_budget, _MOST_BUDGET))

@@ -5,7 +5,7 @@ from core.serving.requests import Active
 
 
 class StaticReplica(Replica):
-    """A replica of Transformers, MLX or the textbook rules."""
+    """A replica of Transformers or MLX."""
 
     _kept = 0  # blocks of answers that have ended
 

@@ -6,7 +6,9 @@ from core.spec.accelerator import Accelerator
 from core.spec.base import Line, Spec
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, Precision
+from core.spec.host import Host
 from core.spec.model import Model
+from core.spec.search import Search
 from core.spec.simulation import Simulation
 from core.spec.speculative import Speculative
 from core.spec.workload import Targets, Workload
@@ -24,5 +26,7 @@ class Scenario(Spec):
     workload: Workload = Workload()
     targets: Targets = Targets()
     speculative: Speculative = Speculative()
+    host: Host = Host()
     simulation: Simulation = Simulation()
+    search: Search = Search()
     notes: str = Field("", max_length=100_000)

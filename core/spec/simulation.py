@@ -47,5 +47,6 @@ class Simulation(Spec):
     batching: Batching = declared(
         "guaranteed_no_evict", kind="choice", choices="batchings", engines=("trtllm",)
     )
-    # Static batches: how long the first request waits for others to join.
+    # Static batches: requests of one batch at most, and how long the first one waits for others.
+    static_batch: int = declared(1, kind="count", step=1, ge=1, le=4096, engines=("transformers", "mlx"))
     batch_wait_s: float = declared(0.0, unit="s", step=1, ge=0.0, le=10**4, engines=("transformers", "mlx"))

@@ -1,0 +1,280 @@
+"""Which hardware serves a model: all devices, counts, layouts and formats, ranked, and why the rest fails.
+
+For each device and count one combination is offered: the widest weights that meet every target, or in a
+search by speed or energy the fastest formats.  Combinations that the bounds of ``search_bounds`` allow
+are estimated by the same functions as a scenario, the most promising first, so rows come at once; the
+best are then simulated.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from core.planning.cost import FALLBACK_TDP_W
+from core.planning.offers import Offer, Shortfall, distance, estimated, merit, nearness, ranked, shortfall
+from core.planning.search_space import Combination, Reason, combinations
+from core.serving.simulator import simulate
+from core.spec.change import with_values
+from core.spec.formats import WEIGHT_FORMATS
+from core.spec.scenario import Scenario
+from core.spec.search import Rank
+
+_VERIFIED = 3
+_REQUESTS = 600  # of a verifying run
+_MINUTES = 1e5  # s, a run ends by the number of its requests
+_REFINED = 150  # estimates
+_FAR = 1.3  # times a target; other formats of the same device change less
+_DOUBT = 2.0  # times the speed wanted, by the guess
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Combinations that fail for one reason, and the one that comes nearest."""
+
+    reason: Reason
+    count: int
+    nearest: Combination
+    short: Shortfall  # of the nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The state of a search.  ``offers`` meet every target and are ranked, one a device and count."""
+
+    offers: tuple[Offer, ...]
+    failures: tuple[Failure, ...]  # most frequent first
+    near: tuple[Offer, ...]  # estimated, but a target is missed: the nearest first
+    searched: int  # combinations looked at so far
+    total: int
+    meeting: int  # combinations that meet every target, of those that were estimated
+    finished: bool
+
+
+def recommend(scenario: Scenario, verify: int = 0, portion: int = 24) -> Iterator[Recommendation]:
+    """Search; the state after every ``portion`` estimates and at the end, then with ``verify`` simulated.
+
+    Raises NotFound for a device in ``search.devices`` that the catalogue lacks.
+    """
+    space = combinations(scenario)
+    tally = _Tally(len(space))
+    for combination in space:
+        if combination.reason is not None:
+            short = Shortfall(combination.reason, combination.value, combination.limit)
+            tally.fail(combination, short)
+    rank = scenario.search.rank
+    open_ones = sorted((c for c in space if c.reason is None), key=_order(rank))
+    offers: list[Offer] = []
+    picker = _Picker(scenario, tally)
+    since = 0
+    for _, group in groupby(open_ones, key=lambda c: (c.device.name, c.deployment.accelerators)):
+        before = tally.estimated
+        found = picker.best_of(list(group))
+        since += tally.estimated - before
+        if found is not None:
+            offers.append(found)
+        if since >= portion or (found is not None and len(offers) <= 3):
+            since = 0
+            yield _state(offers, picker.near, tally, rank, finished=False)
+    if rank in ("speed", "energy"):
+        offers = picker.refined(offers, open_ones)
+    state = _state(offers, picker.near, tally, rank, finished=True)
+    yield state
+    if verify and state.offers:
+        yield replace(state, offers=verified(state.offers, verify))
+
+
+def verified(offers: tuple[Offer, ...], count: int = _VERIFIED) -> tuple[Offer, ...]:
+    """The first ``count`` with a simulation of a few hundred requests each."""
+    return tuple(verified_one(o) if i < count else o for i, o in enumerate(offers))
+
+
+def verified_one(offer: Offer, requests: int = _REQUESTS) -> Offer:
+    """The offer with a simulation beside its estimate."""
+    work = offer.scenario.workload
+    most = max(requests, 8 * work.users) if work.load == "users" else requests
+    changes = {"simulation.requests": most, "simulation.duration_s": _MINUTES, "simulation.warm_up": 0.2}
+    return replace(offer, verified=simulate(with_values(offer.scenario, changes)))
+
+
+def _order(rank: Rank) -> Callable[[Combination], tuple[Any, ...]]:
+    """Groups in the order in which they are worth estimating."""
+
+    def key(c: Combination) -> tuple[Any, ...]:
+        count, price = c.deployment.accelerators, math.inf if c.price is None else c.price
+        lead: tuple[float, ...] = (price,)
+        if rank == "speed":
+            lead = (-c.device.memory_bandwidth_gbps * count, price)
+        elif rank == "energy":
+            lead = ((c.device.tdp_w or FALLBACK_TDP_W) / c.device.memory_bandwidth_gbps, price)
+        elif rank == "devices":
+            lead = (count, price)
+        return (*lead, c.device.name, count)
+
+    return key
+
+
+class _Tally:
+    """Counts of what failed, with the nearest of each reason."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.searched, self.meeting, self.estimated = total, 0, 0, 0
+        self._failed: dict[Reason, int] = {}
+        self._nearest: dict[Reason, tuple[Combination, Shortfall]] = {}
+
+    def fail(self, combination: Combination, short: Shortfall) -> None:
+        """A combination that fails."""
+        self.alike(1, short.reason)
+        best = self._nearest.get(short.reason)
+        if best is None or short.ratio < best[1].ratio:
+            self._nearest[short.reason] = combination, short
+
+    def alike(self, count: int, reason: Reason) -> None:
+        """Combinations that are not estimated, for a better one fails."""
+        self.searched += count
+        self._failed[reason] = self._failed.get(reason, 0) + count
+
+    def failures(self) -> tuple[Failure, ...]:
+        """The most frequent first."""
+        most = sorted(self._failed.items(), key=lambda item: -item[1])
+        return tuple(Failure(reason, count, *self._nearest[reason]) for reason, count in most)
+
+
+def _state(
+    offers: list[Offer], near: list[Offer], tally: _Tally, rank: Rank, finished: bool
+) -> Recommendation:
+    close = sorted(near, key=nearness)[:24]
+    return Recommendation(
+        ranked(offers, rank),
+        tally.failures(),
+        tuple(close),
+        tally.total if finished else tally.searched,
+        tally.total,
+        tally.meeting,
+        finished,
+    )
+
+
+class _Picker:
+    """Of one device and count after the other the best combination."""
+
+    def __init__(self, base: Scenario, tally: _Tally) -> None:
+        self._base, self._rank, self._tally = base, base.search.rank, tally
+        self.near: list[Offer] = []
+        self._wanted = _wanted(base)
+        self._by_width = self._rank in ("price", "devices")
+        self._met: dict[str, float] = {}  # bits a weight with which fewer of the same device do
+
+    def best_of(self, group: list[Combination]) -> Offer | None:
+        """The best of one device and count, None where none meets every target."""
+        first = group[0]
+        bits = self._met.get(first.device.name)
+        if bits is not None and self._by_width:
+            # More of what does already: the same formats, divided as far as it goes.
+            most = max(c.deployment.tensor_parallel * c.deployment.pipeline_parallel for c in group)
+            group = [c for c in group if _degree(c) == most and WEIGHT_FORMATS[c.weights].bits >= bits]
+        best: Offer | None = None
+        closest: Offer | None = None
+        left, fastest = list(group), max(group, key=lambda c: c.guess)
+        for combination in self._in_turn(group, fastest):
+            left.remove(combination)
+            offer = self._tried(combination)
+            if offer is None:
+                continue
+            if not offer.missed:
+                if best is not None and _bits(best) > _bits(offer):
+                    break
+                early = best is None and combination is fastest and left and self._by_width
+                best = offer
+                if not early:  # asked out of turn: wider weights may do as well
+                    break
+            elif closest is None or nearness(offer) < nearness(closest):
+                closest = offer
+            if combination is fastest and distance(offer) > _FAR:
+                break
+        if best is not None:
+            self._met.setdefault(best.device.name, _bits(best))
+        elif closest is not None:
+            self.near.append(closest)
+            # The other layouts fare no better than the fastest and the most divided.
+            self._tally.alike(len(left), closest.missed[0])
+        return best
+
+    def _tried(self, combination: Combination) -> Offer | None:
+        """The offer, counted; None where not even a step is fast enough, or nothing starts."""
+        self._tally.estimated += 1
+        found = estimated(self._base, combination)
+        if isinstance(found, Shortfall):
+            self._tally.fail(combination, found)
+            return None
+        if found.missed:
+            self._tally.fail(combination, shortfall(found))
+        else:
+            self._tally.searched += 1
+            self._tally.meeting += 1
+        return found
+
+    def refined(self, offers: list[Offer], space: list[Combination]) -> list[Offer]:
+        """The first few with every layout and format tried, as many as ``_REFINED`` estimates allow."""
+        order = sorted(offers, key=lambda o: merit(o, self._rank))
+        tried = 0
+        for i, offer in enumerate(order):
+            others = [
+                c
+                for c in space
+                if c.device is offer.device
+                and c.deployment.accelerators == offer.count
+                and c is not offer.combination
+            ]
+            tried += len(others)
+            if tried > _REFINED:
+                break
+            found = [estimated(self._base, c) for c in others]
+            better = [o for o in found if isinstance(o, Offer) and not o.missed]
+            order[i] = min([offer, *better], key=lambda o: merit(o, self._rank))
+        return order
+
+    def _in_turn(self, group: list[Combination], fastest: Combination) -> Iterator[Combination]:
+        """The candidates; where it is doubtful that any is fast enough, the fastest one is asked first."""
+        chosen = self._candidates(group)
+        if fastest.guess < _DOUBT * self._wanted and len(chosen) > 1:
+            chosen.remove(fastest)
+            yield fastest
+        yield from chosen
+
+    def _candidates(self, group: list[Combination]) -> list[Combination]:
+        """Those that are worth estimating, the best first.
+
+        Of each pair of formats the layout that promises most and the most divided one; by price wide
+        formats first, since narrow ones cost quality, else the fastest first.
+        """
+        chosen: list[Combination] = []
+        pairs: dict[tuple[str, str], list[Combination]] = {}
+        for combination in group:
+            pairs.setdefault((combination.weights, combination.cache), []).append(combination)
+        for same in pairs.values():
+            fastest = max(same, key=lambda c: c.guess)
+            divided = max(same, key=lambda c: (_degree(c), c.guess))
+            chosen += [fastest] if divided is fastest else [fastest, divided]
+        if self._by_width:
+            return chosen
+        return sorted(chosen, key=lambda c: -c.guess)
+
+
+def _wanted(base: Scenario) -> float:
+    """Output tokens a second that the users have when the targets are just met."""
+    work, targets = base.workload, base.targets
+    if work.load == "requests":
+        return work.request_rate * work.output_tokens
+    first, each = targets.time_to_first_token_s or 0.0, (targets.time_per_output_token_ms or 0.0) / 1e3
+    life = first + each * work.output_tokens
+    return work.users * work.output_tokens / life if life else 0.0
+
+
+def _bits(offer: Offer) -> float:
+    return float(WEIGHT_FORMATS[offer.combination.weights].bits)
+
+
+def _degree(combination: Combination) -> int:
+    return combination.deployment.tensor_parallel * combination.deployment.pipeline_parallel

@@ -1,0 +1,230 @@
+"""The combinations that a search looks at: devices, counts, layouts and formats, and what rules them out.
+
+Rules that need no estimate are applied to all devices at once, on arrays: what the engine does not
+run on, what does not fit by the bytes of the weights alone, and what the device could not reach with
+every unit at its peak.  A bound is never more than the estimate, so nothing good is lost.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from core.catalog.accelerators import all_accelerators, load_accelerator
+from core.planning.search_bounds import Bounds, Field, Load
+from core.quantities import FloatArray
+from core.spec.accelerator import Accelerator
+from core.spec.architecture import LatentAttention, MixtureOfExperts
+from core.spec.checks import check
+from core.spec.deployment import Deployment
+from core.spec.engine import EngineName, Precision
+from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from core.spec.scenario import Scenario
+from core.spec.search import Quality
+from core.spec.support import cache_formats_of, weight_formats_of
+
+# Why a combination fails.
+Reason = Literal[
+    "unsupported",  # the engine does not run on the device, or the format not there
+    "budget",
+    "weights",  # the weights alone exceed the memory
+    "cache",  # no room for one request beside them
+    "per_token",
+    "first_token",
+    "users",  # fewer fit at once than are asked for
+    "rate",  # requests come faster than they are answered
+]
+NODE = 8
+_SERVERS = ("vllm", "sglang", "trtllm")
+_CUSTOMARY: dict[EngineName, tuple[str, ...]] = {
+    "vllm": ("bf16", "fp8", "awq_g128"),
+    "sglang": ("bf16", "fp8", "awq_g128"),
+    "trtllm": ("bf16", "fp8", "awq_g128"),
+    "llamacpp": ("gguf_q8_0", "gguf_q6_k", "gguf_q5_k_m", "gguf_q4_k_m"),
+    "ollama": ("gguf_q8_0", "gguf_q6_k", "gguf_q5_k_m", "gguf_q4_k_m"),
+    "transformers": ("bf16", "w8a16", "nf4_dq"),
+    "mlx": ("bf16", "mlx_8bit", "mlx_6bit", "mlx_4bit"),
+    "textbook": ("bf16", "int8", "int4"),
+}
+_LEAST_BITS: dict[Quality, float] = {"any": 0.0, "careful": 8.0, "lossless": 15.9}
+# Warnings of ``check`` that mean: nobody would run it so.
+_REFUSED = frozenset({"engine_not_for_device", "no_bf16", "weight_format_engine", "cache_format_engine"})
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """One candidate.  ``reason`` None: the bounds allow it; ``value`` over ``limit`` says by how much not."""
+
+    device: Accelerator
+    deployment: Deployment
+    weights: str
+    cache: str
+    price: float | None  # US dollars, all devices
+    reason: Reason | None = None
+    value: float = 0.0
+    limit: float = 0.0
+    guess: float = 0.0  # output tokens a second, roughly
+
+    def scenario(self, base: Scenario) -> Scenario:
+        """The scenario with this hardware and these formats."""
+        return base.model_copy(
+            update={
+                "accelerator": self.device,
+                "deployment": self.deployment,
+                "precision": Precision(weights=self.weights, kv_cache=self.cache),
+            }
+        )
+
+
+def devices_of(base: Scenario) -> tuple[Accelerator, ...]:
+    """The devices that may be recommended.  Raises NotFound for a name that is none."""
+    search = base.search
+    if search.devices:
+        return tuple(load_accelerator(name) for name in search.devices)
+    vendors = {vendor.lower() for vendor in search.vendors}
+    return tuple(d for d in all_accelerators() if not vendors or d.vendor.lower() in vendors)
+
+
+def weight_formats(base: Scenario) -> tuple[str, ...]:
+    """Formats to try, wide to narrow."""
+    engine, search = base.engine.name, base.search
+    offered = weight_formats_of(engine)
+    chosen = search.weight_formats or (base.precision.weights, *_CUSTOMARY[engine])
+    least = _LEAST_BITS[search.quality]
+    found = {f for f in chosen if f in offered and WEIGHT_FORMATS[f].bits >= least}
+    return tuple(sorted(found, key=lambda f: -WEIGHT_FORMATS[f].bits))
+
+
+def cache_formats(base: Scenario) -> tuple[str, ...]:
+    """Formats to try, wide to narrow: the scenario's and one of 8 bits."""
+    offered = cache_formats_of(base.engine.name, base.precision.weights)
+    narrow = next((f for f in ("fp8", "int8", "q8_0") if f in offered), None)
+    chosen = base.search.cache_formats or (base.precision.kv_cache, *((narrow,) if narrow else ()))
+    found = {f for f in chosen if f in offered or f == base.precision.kv_cache}
+    if base.search.quality == "lossless" and not base.search.cache_formats:
+        found = {f for f in found if CACHE_FORMATS[f].bits >= 16} or {base.precision.kv_cache}
+    return tuple(sorted(found, key=lambda f: -CACHE_FORMATS[f].bits))
+
+
+def layouts(base: Scenario, count: int) -> tuple[Deployment, ...]:
+    """Ways to lay the model over ``count`` devices, replicas for the rest; the least divided first."""
+    link = base.deployment.link if base.deployment.link in ("auto", "pcie", "pcie_host") else "auto"
+
+    def place(tp: int, pp: int = 1, ep: int = 1, dp: int = 1) -> Deployment:
+        return Deployment(
+            accelerators=count,
+            tensor_parallel=tp,
+            pipeline_parallel=pp,
+            expert_parallel=ep,
+            attention_data_parallel=dp,
+            link=link,
+        )
+
+    if base.engine.name not in _SERVERS and base.engine.name != "textbook":
+        return tuple(place(1, pp) for pp in _divisors(count))
+    kinds = base.model.architecture.kinds
+    sparse = any(isinstance(kind.channel_mixer, MixtureOfExperts) for kind in kinds)
+    latent = any(isinstance(m, LatentAttention) for kind in kinds for m in kind.token_mixers)
+    found: list[Deployment] = []
+    for tp in _divisors(count):
+        if tp <= NODE:
+            found.append(place(tp))
+            if tp > 1 and base.engine.name in _SERVERS and sparse:
+                found.append(place(tp, ep=tp))
+                if latent:
+                    found.append(place(tp, ep=tp, dp=tp))
+        elif tp <= 4 * NODE and sparse and latent and base.engine.name in _SERVERS:
+            found.append(place(tp, ep=tp, dp=tp))
+        if tp >= 2 * NODE and tp // NODE <= base.model.architecture.layers:
+            found.append(place(NODE, tp // NODE))
+    return tuple(dict.fromkeys(found))
+
+
+def counts(base: Scenario) -> tuple[int, ...]:
+    """Numbers of devices: powers of two within the limits."""
+    most = min(base.search.most_accelerators, NODE * base.search.most_nodes)
+    return tuple(2**i for i in range(most.bit_length()) if 2**i <= most)
+
+
+def _divisors(count: int) -> Iterator[int]:
+    return (2**i for i in range(count.bit_length()) if count % 2**i == 0)
+
+
+def combinations(base: Scenario) -> tuple[Combination, ...]:
+    """Every combination, those that the bounds rule out with the reason."""
+    devices = devices_of(base)
+    field, work = Field(devices), Load(base)
+    found: list[Combination] = []
+    caches = cache_formats(base)
+    for count in counts(base):
+        places = layouts(base, count)
+        for weights in weight_formats(base):
+            peaks = field.peaks(weights)
+            native = _supported(base, devices, weights)
+            for place in places:
+                if not _is_allowed(base, place):
+                    continue
+                for cache in caches:
+                    bounds = work.bounds(field, peaks, place, weights, cache)
+                    found.extend(_judged(base, field, place, weights, cache, native, bounds))
+    return tuple(found)
+
+
+def _supported(base: Scenario, devices: tuple[Accelerator, ...], weights: str) -> list[bool]:
+    cache = base.precision.kv_cache
+    found = []
+    for device in devices:
+        trial = base.model_copy(
+            update={"accelerator": device, "precision": Precision(weights=weights, kv_cache=cache)}
+        )
+        found.append(not any(p.code in _REFUSED for p in check(trial)))
+    return found
+
+
+def _is_allowed(base: Scenario, place: Deployment) -> bool:
+    trial = base.model_copy(update={"deployment": place})
+    return not any(p.severity == "error" and "deployment" in p.paths[0] for p in check(trial))
+
+
+def _judged(
+    base: Scenario,
+    field: Field,
+    place: Deployment,
+    weights: str,
+    cache: str,
+    supported: list[bool],
+    bounds: Bounds,
+) -> Iterator[Combination]:
+    targets, search, count = base.targets, base.search, place.accelerators
+    per_token = (
+        math.inf if targets.time_per_output_token_ms is None else targets.time_per_output_token_ms / 1e3
+    )
+    first = math.inf if targets.time_to_first_token_s is None else targets.time_to_first_token_s
+    budget = math.inf if search.budget_usd is None else search.budget_usd
+    hourly = math.inf if search.budget_usd_per_hour is None else search.budget_usd_per_hour
+    price = count * field.price
+    rules: tuple[tuple[Reason, FloatArray, FloatArray | float], ...] = (
+        ("budget", np.nan_to_num(price), budget),
+        ("budget", np.nan_to_num(count * field.hourly), hourly),
+        ("weights", bounds.needed, bounds.usable),
+        ("per_token", bounds.per_token, per_token),
+        ("first_token", bounds.first_token, first),
+    )
+    failed = [(reason, value, np.broadcast_to(limit, value.shape)) for reason, value, limit in rules]
+    over = [(value > limit) for _, value, limit in failed]
+    for i, device in enumerate(field.devices):
+        if count > 1 and field.single[i]:
+            continue
+        paid = None if math.isnan(price[i]) else float(price[i])
+        if not supported[i]:
+            yield Combination(device, place, weights, cache, paid, "unsupported")
+            continue
+        hit = next((k for k, wrong in enumerate(over) if wrong[i]), None)
+        if hit is None:
+            guess = float(bounds.guess[i])
+            yield Combination(device, place, weights, cache, paid, guess=guess)
+        else:
+            reason, value, limit = failed[hit]
+            yield Combination(device, place, weights, cache, paid, reason, float(value[i]), float(limit[i]))

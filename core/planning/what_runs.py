@@ -1,0 +1,130 @@
+"""The other way round: given devices, which models run on them, in which format, how long, for how many.
+
+A model is offered in the widest weights that meet the targets, else in the widest that start; the
+largest that runs well comes first.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core.catalog.models import CatalogModel, all_models, load_model
+from core.errors import InferometerError
+from core.memory.build import plan_memory
+from core.memory.capacity import LONGEST, longest
+from core.memory.device import driver_total_bytes
+from core.planning.offers import Offer, Shortfall, estimated, nearness
+from core.planning.search_space import Combination, cache_formats, layouts, weight_formats
+from core.spec.checks import check
+from core.spec.formats import WEIGHT_FORMATS
+from core.spec.model import Model
+from core.spec.scenario import Scenario
+
+_PORTION = 16
+_SPARE = 0.98  # of the memory that weights may take before anything is estimated
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """One model on the devices."""
+
+    model: CatalogModel
+    offer: Offer
+    longest: int  # tokens of one request with the scenario's users
+    good: bool  # meets every target
+
+
+@dataclass(frozen=True, slots=True)
+class WhatRuns:
+    """The state of the search: largest good model first, then those that miss a target, the nearest first."""
+
+    runs: tuple[Runs, ...]
+    too_large: int  # models that do not start in any format
+    searched: int
+    total: int
+    finished: bool
+
+
+def what_runs(scenario: Scenario, portion: int = _PORTION) -> Iterator[WhatRuns]:
+    """All models of the catalogue on the scenario's devices, engine, load and targets.
+
+    ``search.weight_formats`` and ``search.quality`` limit the formats.  Models that are shorter than
+    a request of the workload are passed over.
+    """
+    work, device, count = scenario.workload, scenario.accelerator, scenario.deployment.accelerators
+    memory = _SPARE * driver_total_bytes(device) * count
+    models = sorted(all_models(), key=lambda m: -m.parameters)
+    formats = weight_formats(scenario)
+    found: list[Runs] = []
+    searched = too_large = 0
+    for entry in models:
+        searched += 1
+        narrowest = min((float(WEIGHT_FORMATS[f].bits) for f in formats), default=16.0)
+        if entry.max_context and entry.max_context < work.tokens_per_request:
+            continue
+        if entry.parameters * narrowest / 8.0 > memory:
+            too_large += 1
+            continue
+        runs = _of(scenario, entry)
+        if runs is None:
+            too_large += 1
+            continue
+        found.append(runs)
+        if len(found) % portion == 0:
+            yield _state(found, too_large, searched, len(models), finished=False)
+    yield _state(found, too_large, searched, len(models), finished=True)
+
+
+def _state(found: list[Runs], too_large: int, searched: int, total: int, finished: bool) -> WhatRuns:
+    def key(runs: Runs) -> tuple[bool, tuple[int, float], int]:
+        return (not runs.good, (0, 0.0) if runs.good else nearness(runs.offer), -runs.model.parameters)
+
+    return WhatRuns(tuple(sorted(found, key=key)), too_large, searched, total, finished)
+
+
+def _of(scenario: Scenario, entry: CatalogModel) -> Runs | None:
+    try:
+        model = load_model(entry.id)
+    except InferometerError:
+        return None
+    base = _with_model(scenario, model)
+    best: Offer | None = None
+    for combination in _combinations(base):
+        if combination.scenario(base).workload.tokens_per_request > base.engine.max_model_len:
+            continue
+        offer = estimated(base, combination)
+        if isinstance(offer, Shortfall):
+            continue
+        if best is None or nearness(offer) < nearness(best):
+            best = offer
+        if not offer.missed:
+            break
+    if best is None:
+        return None
+    return Runs(entry, best, _longest(best.scenario), not best.missed)
+
+
+def _with_model(scenario: Scenario, model: Model) -> Scenario:
+    """The scenario with another model; the maximum length is the model's where that is shorter."""
+    length = min(scenario.engine.max_model_len, model.max_context or scenario.engine.max_model_len)
+    engine = scenario.engine.model_copy(update={"max_model_len": length})
+    return scenario.model_copy(update={"model": model, "engine": engine})
+
+
+def _combinations(base: Scenario) -> Iterator[Combination]:
+    """Wide weights first; of each the most divided layout, then copies."""
+    count, device = base.deployment.accelerators, base.accelerator
+    places = [p for p in layouts(base, count) if p.expert_parallel == 1 and p.attention_data_parallel == 1]
+    for weights in weight_formats(base):
+        for cache in cache_formats(base):
+            for place in reversed(places):
+                combination = Combination(device, place, weights, cache, None)
+                if not any(p.severity == "error" for p in check(combination.scenario(base))):
+                    yield combination
+
+
+def _longest(scenario: Scenario) -> int:
+    plan = plan_memory(scenario)
+    work = scenario.workload
+    users = work.users if work.load == "users" else 1
+    most = longest(plan, users, work.shared_prefix_tokens)
+    return min(most, LONGEST, scenario.model.max_context or LONGEST)

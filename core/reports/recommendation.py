@@ -1,0 +1,272 @@
+"""A search for hardware in words and as JSON."""
+
+from typing import Any
+
+from core.memory.capacity import Change
+from core.planning.offers import Offer, Shortfall
+from core.planning.recommend import Failure, Recommendation
+from core.planning.search_space import Combination
+from core.planning.what_runs import Runs, WhatRuns
+from core.reports.as_json import to_json
+from core.reports.as_text import table
+from core.spec.formats import WEIGHT_FORMATS
+from core.units import show_bytes, show_count, show_time, show_tokens, three_digits
+from core.words import Phrase, Words, counted
+
+FORMAT = "inferometer-recommendation"
+SCHEMA = 1
+_SHOWN = 12
+
+
+def headline(state: Recommendation) -> Phrase:
+    """The best offer, or that there is none."""
+    if not state.offers:
+        return Phrase("recommend.headline.none" if state.finished else "recommend.headline.searching")
+    best = state.offers[0]
+    rank = best.scenario.search.rank
+    return Phrase(f"recommend.headline.{rank}", {"hardware": hardware(best.combination)})
+
+
+def detail(state: Recommendation) -> Phrase:
+    """How many combinations do."""
+    rank = state.offers[0].scenario.search.rank if state.offers else "price"
+    values = {
+        "meeting": show_count(len(state.offers)),
+        "total": show_count(state.total),
+        "rank": Phrase(f"choices.ranks.{rank}"),
+    }
+    return Phrase("recommend.detail", values)
+
+
+def hardware(combination: Combination) -> Phrase:
+    """Devices and weights: "4 × RTX 3090, AWQ INT4"."""
+    return Phrase(
+        "recommend.hardware",
+        {
+            "count": show_count(combination.deployment.accelerators),
+            "device": combination.device.name,
+            "format": WEIGHT_FORMATS[combination.weights].label,
+        },
+    )
+
+
+def layout(combination: Combination) -> Phrase:
+    """How the model lies over the devices: "TP 4", "TP 2 · 2 copies"; a dash for a single device."""
+    place = combination.deployment
+    parts = [
+        Phrase("choices.tp", {"degree": show_count(place.tensor_parallel)})
+        if place.tensor_parallel > 1
+        else None,
+        Phrase("choices.pp", {"stages": show_count(place.pipeline_parallel)})
+        if place.pipeline_parallel > 1
+        else None,
+        Phrase("choices.ep", {"degree": show_count(place.expert_parallel)})
+        if place.expert_parallel > 1
+        else None,
+        Phrase("choices.dp", {"degree": show_count(place.attention_data_parallel)})
+        if place.attention_data_parallel > 1
+        else None,
+        Phrase("choices.copies", {"copies": show_count(place.replicas)}) if place.replicas > 1 else None,
+    ]
+    found = [part for part in parts if part is not None]
+    if not found:
+        return Phrase("recommend.one_device")
+    joined = found[0]
+    for part in found[1:]:
+        joined = Phrase("recommend.joined", {"first": joined, "second": part})
+    return joined
+
+
+def reason(failure: Failure) -> Phrase:
+    """Why combinations fail: "Too slow per token"."""
+    return Phrase(f"recommend.reasons.{failure.reason}")
+
+
+def nearest(failure: Failure) -> Phrase:
+    """The combination that comes nearest, with what it needs and what there is."""
+    short = failure.short
+    values = {"hardware": hardware(failure.nearest), "value": _amount(short, short.value)}
+    if failure.reason == "unsupported":
+        return Phrase("recommend.nearest.unsupported", values)
+    return Phrase(f"recommend.nearest.{failure.reason}", {**values, "limit": _amount(short, short.limit)})
+
+
+def _amount(short: Shortfall, value: float) -> object:
+    if short.reason in ("weights", "cache"):
+        shown = show_bytes(value)
+        return f"{shown.number} {shown.unit}"
+    if short.reason in ("per_token", "first_token"):
+        return _time(value)
+    if short.reason == "users":
+        return counted("units.users", round(value))
+    if short.reason == "budget":
+        return f"${value:,.0f}"
+    return three_digits(value)
+
+
+def _time(seconds: float) -> str:
+    shown = show_time(seconds)
+    return f"{shown.number} {shown.unit}"
+
+
+def changes_of(offer: Offer) -> tuple[Change, ...]:
+    """What makes the scenario of a search this offer, for opening it as one undoable step."""
+    combination = offer.combination
+    return (
+        Change("accelerator", combination.device),
+        Change("deployment", combination.deployment),
+        Change("precision.weights", combination.weights),
+        Change("precision.kv_cache", combination.cache),
+    )
+
+
+def recommendation_text(state: Recommendation, words: Words) -> str:
+    """Headline, the best rows, why the others fail."""
+    columns = ("hardware", "parallel", "price", "first_token", "per_token", "speed", "users")
+    rows = [[words(f"recommend.columns.{key}") for key in columns]]
+    for offer in state.offers[:_SHOWN]:
+        rows.append(
+            [
+                words.phrase(hardware(offer.combination)),
+                words.phrase(layout(offer.combination)),
+                "–" if offer.price is None else f"${offer.price:,.0f}",
+                _time(offer.time_to_first_token),
+                _time(offer.time_per_output_token),
+                three_digits(offer.output_tokens_per_second),
+                show_count(offer.most_users),
+            ]
+        )
+        if offer.verified is not None:
+            first = offer.verified.time_to_first_token.p95.expected
+            each = offer.verified.time_per_output_token.p95.expected
+            rows.append([words("recommend.verified"), "", "", _time(first), _time(each), "", ""])
+    failing = [
+        [show_count(f.count), words.phrase(reason(f)), words.phrase(nearest(f))] for f in state.failures
+    ]
+    blocks = [f"{words.phrase(headline(state))}\n  {words.phrase(detail(state))}"]
+    if state.offers:
+        blocks.append("\n".join(f"  {line}" for line in table(rows, right=range(2, 7))))
+    if failing:
+        lines = "\n".join(f"  {line}" for line in table(failing, right=(0,)))
+        blocks.append(f"{words('recommend.why')}\n{lines}")
+    return "\n\n".join(blocks) + "\n"
+
+
+def recommendation_json(state: Recommendation, words: Words) -> str:
+    """All offers and failures.
+
+    ``{"format", "schema", "headline", "searched", "total", "offers": [offer, …], "failures": [{"reason",
+    "count", "nearest", "value", "limit", "text"}, …], "near": [offer, …]}``
+    """
+    return to_json(
+        {
+            "format": FORMAT,
+            "schema": SCHEMA,
+            "headline": words.phrase(headline(state)),
+            "searched": state.searched,
+            "total": state.total,
+            "meeting": state.meeting,
+            "offers": [_offer(o) for o in state.offers],
+            "failures": [
+                {
+                    "reason": f.reason,
+                    "count": f.count,
+                    "nearest": _combination(f.nearest),
+                    "value": f.short.value,
+                    "limit": f.short.limit,
+                    "text": words.phrase(nearest(f)),
+                }
+                for f in state.failures
+            ],
+            "near": [_offer(o) for o in state.near],
+        }
+    )
+
+
+def _combination(combination: Combination) -> dict[str, Any]:
+    return {
+        "device": combination.device.name,
+        "deployment": combination.deployment.model_dump(mode="json"),
+        "weights": combination.weights,
+        "kv_cache": combination.cache,
+        "price_usd": combination.price,
+    }
+
+
+def _offer(offer: Offer) -> dict[str, Any]:
+    tree = {
+        **_combination(offer.combination),
+        "time_to_first_token_s": offer.time_to_first_token,
+        "time_per_output_token_s": offer.time_per_output_token,
+        "output_tokens_per_s": offer.output_tokens_per_second,
+        "requests_per_s": offer.requests_per_second,
+        "most_users": offer.most_users,
+        "watts": offer.watts,
+        "joules_per_token": offer.joules_per_token,
+        "usd_per_hour": offer.usd_per_hour,
+        "usd_per_million_tokens": offer.usd_per_million_tokens,
+        "missed": list(offer.missed),
+        "pareto": offer.on_frontier,
+    }
+    if offer.verified is not None:
+        first, each = offer.verified.time_to_first_token, offer.verified.time_per_output_token
+        tree["simulated"] = {
+            "time_to_first_token_p95_s": first.p95.expected,
+            "time_per_output_token_p95_s": each.p95.expected,
+            "meeting": offer.verified.meeting,
+        }
+    return tree
+
+
+def what_runs_text(state: WhatRuns, words: Words) -> str:
+    """The largest good models, then those that miss a target."""
+    columns = ("model", "format", "longest", "users", "first_token", "per_token")
+    rows = [[words(f"recommend.columns.{key}") for key in columns]]
+    good = [r for r in state.runs if r.good]
+    rows.extend(_runs_row(runs) for runs in (good or list(state.runs))[: 2 * _SHOWN])
+    values = {
+        "good": show_count(len(good)),
+        "total": show_count(state.total),
+        "large": show_count(state.too_large),
+    }
+    head = words("recommend.what_runs.headline", **values)
+    if len(rows) == 1:
+        return f"{head}\n"
+    return head + "\n\n" + "\n".join(f"  {line}" for line in table(rows, right=range(2, 6))) + "\n"
+
+
+def _runs_row(runs: Runs) -> list[str]:
+    return [
+        runs.model.name,
+        WEIGHT_FORMATS[runs.offer.combination.weights].label,
+        show_tokens(runs.longest),
+        show_count(runs.offer.most_users),
+        _time(runs.offer.time_to_first_token),
+        _time(runs.offer.time_per_output_token),
+    ]
+
+
+def what_runs_json(state: WhatRuns) -> str:
+    """All models that start.
+
+    ``{"format", "schema", "searched", "total", "too_large", "models": [{"id", "good", "longest", offer}]}``
+    """
+    return to_json(
+        {
+            "format": "inferometer-what-runs",
+            "schema": SCHEMA,
+            "searched": state.searched,
+            "total": state.total,
+            "too_large": state.too_large,
+            "models": [
+                {
+                    "id": r.model.id,
+                    "name": r.model.name,
+                    "good": r.good,
+                    "longest": r.longest,
+                    **_offer(r.offer),
+                }
+                for r in state.runs
+            ],
+        }
+    )

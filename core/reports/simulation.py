@@ -1,0 +1,201 @@
+"""A simulation in words, as JSON and as a table of its requests."""
+
+import csv
+import io
+import math
+from typing import Any
+
+from core.planning.simulated_cost import simulated_cost
+from core.quantities import Range
+from core.reports.as_json import to_json
+from core.reports.as_text import table
+from core.serving.results import Distribution, Over, SimulationResult
+from core.units import show_count, show_time, three_digits
+from core.words import Phrase, Words, percent
+
+FORMAT = "inferometer-simulation"
+SCHEMA = 1
+_SHOWN = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+
+
+def headline(result: SimulationResult) -> Phrase:
+    """The sentence: what nineteen of twenty requests get."""
+    if not result.done:
+        return Phrase("simulate.headline.nothing")
+    if not result.stable:
+        values = {"rate": three_digits(result.requests_per_second)}
+        return Phrase("simulate.headline.overloaded", values)
+    return Phrase("simulate.headline.first_token", {"time": _time(result.time_to_first_token.p95.expected)})
+
+
+def detail(result: SimulationResult) -> tuple[Phrase, ...]:
+    """Sentences that follow."""
+    values = {"requests": show_count(result.done), "time": _time(result.seconds)}
+    said = [Phrase("simulate.detail.run" if result.finished else "simulate.detail.so_far", values)]
+    targets = result.scenario.targets
+    if result.done and (targets.time_to_first_token_s or targets.time_per_output_token_ms):
+        said.append(Phrase("simulate.detail.meeting", {"share": percent(result.meeting)}))
+    if result.cache_full_seconds > 0.0:
+        said.append(Phrase("simulate.detail.cache_full", {"time": _time(result.cache_full_seconds)}))
+    if result.preempted:
+        said.append(Phrase("simulate.detail.preempted", {"requests": show_count(result.preempted)}))
+    if result.refused:
+        said.append(Phrase("simulate.detail.refused", {"requests": show_count(result.refused)}))
+    return tuple(said)
+
+
+def simulation_text(result: SimulationResult, words: Words) -> str:
+    """Headline, percentiles with their confidence, rates, the cache."""
+    said = " ".join(words.phrase(part) for part in detail(result))
+    head = ["", words("simulate.mean"), *_SHOWN, words("simulate.p95_range")]
+    named = (
+        ("time_to_first_token", result.time_to_first_token),
+        ("time_per_output_token", result.time_per_output_token),
+        ("inter_token", result.inter_token),
+        ("end_to_end", result.end_to_end),
+        ("queue", result.queue),
+    )
+    rows = [head, *(_row(words(f"simulate.quantities.{key}"), d) for key, d in named if d.count)]
+    cost = simulated_cost(result)
+    figures = [
+        ("requests_per_second", three_digits(result.requests_per_second)),
+        ("goodput", three_digits(result.goodput)),
+        ("output_tokens_per_second", three_digits(result.output_tokens_per_second)),
+        ("mean_running", three_digits(result.mean_running)),
+        ("mean_waiting", three_digits(result.mean_waiting)),
+        ("most_waiting", show_count(result.most_waiting)),
+        ("cache_mean", words.phrase(percent(result.cache_mean))),
+        ("preemptions", show_count(result.preemptions)),
+        ("cached_share", words.phrase(percent(result.cached_share))),
+        ("busy", words.phrase(percent(result.busy))),
+        ("watts", three_digits(cost.watts)),
+        ("joules_per_token", three_digits(cost.joules_per_token.expected)),
+    ]
+    lines = table([[words(f"simulate.quantities.{key}"), value] for key, value in figures], right=(1,))
+    block = "\n".join(f"  {line}" for line in table(rows, right=range(1, 7)))
+    rest = "\n".join(f"  {line}" for line in lines)
+    return f"{words.phrase(headline(result))}\n  {said}\n\n{block}\n\n{rest}\n"
+
+
+def _row(label: str, values: Distribution) -> list[str]:
+    times = [values.mean, *(getattr(values, name).expected for name in _SHOWN)]
+    span = f"{_time(values.p95.low)} – {_time(values.p95.high)}"
+    return [label, *(_time(t) for t in times), span]
+
+
+def simulation_json(result: SimulationResult, words: Words) -> str:
+    """All figures; times in s; NaN and infinity are null."""
+    return to_json(simulation_tree(result, words))
+
+
+def simulation_tree(result: SimulationResult, words: Words) -> dict[str, Any]:
+    """All figures but those of single requests.
+
+    ``{"format", "schema", "headline", "scenario", "requests": {…}, "latency_s": {quantity: {"count",
+    "mean", "p50": {"low", "expected", "high"}, …}}, "throughput": {…}, "targets": {…}, "queue": {…},
+    "cache": {…}, "energy": {…}, "over": {"time_s": […], …}}``
+    """
+    cost = simulated_cost(result)
+    return {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "headline": words.phrase(headline(result)),
+        "scenario": result.scenario.model_dump(mode="json"),
+        "finished": result.finished,
+        "seconds": result.seconds,
+        "stable": result.stable,
+        "requests": {"asked": result.asked, "done": result.done, "refused": result.refused},
+        "latency_s": {
+            "time_to_first_token": _distribution(result.time_to_first_token),
+            "time_per_output_token": _distribution(result.time_per_output_token),
+            "inter_token": _distribution(result.inter_token),
+            "end_to_end": _distribution(result.end_to_end),
+            "queue": _distribution(result.queue),
+        },
+        "throughput": {
+            "requests_per_s": result.requests_per_second,
+            "output_tokens_per_s": result.output_tokens_per_second,
+            "goodput_requests_per_s": result.goodput,
+        },
+        "targets": {
+            "meeting": result.meeting,
+            "meeting_first_token": result.meeting_first_token,
+            "meeting_per_token": result.meeting_per_token,
+        },
+        "queue": {
+            "mean_waiting": result.mean_waiting,
+            "most_waiting": result.most_waiting,
+            "mean_running": result.mean_running,
+            "most_running": result.most_running,
+        },
+        "cache": {
+            "mean_use": result.cache_mean,
+            "most_use": result.cache_most,
+            "full_s": result.cache_full_seconds,
+            "preemptions": result.preemptions,
+            "preempted_requests": result.preempted,
+            "swaps": result.swaps,
+            "cached_prompt_share": result.cached_share,
+        },
+        "energy": {
+            "busy": result.busy,
+            "watts": cost.watts,
+            "joules_per_token": cost.joules_per_token.expected,
+            "usd_per_hour": cost.usd_per_hour,
+            "usd_per_million_tokens": None
+            if cost.usd_per_million_tokens is None
+            else cost.usd_per_million_tokens.expected,
+        },
+        "over": _over(result.over),
+    }
+
+
+def _distribution(values: Distribution) -> dict[str, Any]:
+    percentiles = {name: _three(getattr(values, name)) for name in _SHOWN}
+    return {"count": values.count, "mean": values.mean, **percentiles}
+
+
+def _three(value: Range) -> dict[str, float]:
+    return {"low": value.low, "expected": value.expected, "high": value.high}
+
+
+def _over(over: Over) -> dict[str, list[float]]:
+    return {
+        "time_s": over.time.tolist(),
+        "waiting": over.waiting.tolist(),
+        "running": over.running.tolist(),
+        "cache": over.cache.tolist(),
+    }
+
+
+_COLUMNS = (
+    "number",
+    "arrival_s",
+    "admitted_s",
+    "first_token_s",
+    "finish_s",
+    "prompt_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "preempted",
+    "replica",
+)
+
+
+def requests_csv(result: SimulationResult) -> str:
+    """One line a request; what has not happened is empty."""
+    records = result.records
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    times = (records.arrival, records.admitted, records.first, records.finish)
+    counts = (records.prompt, records.output, records.cached, records.preempted, records.replica)
+    for number, row in enumerate(zip(*times, *counts, strict=True)):
+        shown = ["" if math.isnan(t) else f"{t:.6f}" for t in row[:4]]
+        writer.writerow([number, *shown, *row[4:]])
+    return out.getvalue()
+
+
+def _time(seconds: float) -> str:
+    shown = show_time(seconds)
+    return f"{shown.number} {shown.unit}".strip()
