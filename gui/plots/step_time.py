@@ -8,11 +8,13 @@ from core.planning.started import Started
 from core.words import Words
 from gui.plots import shades
 from gui.plots.step_content import NONE, StepPhase, StepRow, steps_of
+from gui.plots.step_costs import CostLine, costs_of
 from gui.theme import Role, manager, theme
 from gui.widgets import paint
 
 _TITLE, _CAPTION, _BAR, _HEAD = 20, 16, 28, 24
 _ROW, _SMALL_ROW = 28, 24
+_COSTS = 28  # the line below both phases, and the gap above it
 _SIDE_BY_SIDE = 820  # pixels above which both phases stand beside each other
 _GAP_ACROSS, _GAP_DOWN = 32, 20
 # Widths of the columns after the name, at 100 % text; the last ones go first where there is no room.
@@ -290,6 +292,8 @@ class StepTime(QWidget):
         self.phases = (PhaseView(words, self), PhaseView(words, self))
         for view, name in zip(self.phases, ("prefill", "decode"), strict=True):
             view.chosen.connect(lambda key, name=name: self._choose(name, key))
+        self.costs = CostLine(words, self)
+        self.costs.chosen.connect(self.selected)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         manager.changed.connect(self._restyle)
 
@@ -305,6 +309,9 @@ class StepTime(QWidget):
             self._note = note or ""
             for view, phase in zip(self.phases, steps_of(started, words), strict=True):
                 view.set_phase(phase, started.change is not None)
+        parts = () if started is None else costs_of(started, words)
+        self.costs.show_parts(parts, words)
+        self.costs.setVisible(bool(parts))
         for view in self.phases:
             view.setVisible(not self._empty)
         self.setAccessibleDescription(" ".join(self._empty) or self._note)
@@ -346,6 +353,7 @@ class StepTime(QWidget):
         t = theme()
         highs = [view.wanted_height() for view in self.phases]
         top = t.px(_CAPTION + 8) if self._note else 0
+        top += t.px(_COSTS)
         return top + (max(highs) if width >= t.px(_SIDE_BY_SIDE) else sum(highs) + t.px(_GAP_DOWN))
 
     def minimumSizeHint(self) -> QSize:
@@ -369,6 +377,8 @@ class StepTime(QWidget):
             high = first.wanted_height()
             first.setGeometry(0, top, self.width(), high)
             second.setGeometry(0, top + high + t.px(_GAP_DOWN), self.width(), second.wanted_height())
+        high = t.px(_CAPTION)
+        self.costs.setGeometry(0, self.heightForWidth(self.width()) - high, self.width(), high)
         self.updateGeometry()
 
     def _restyle(self) -> None:

@@ -22,6 +22,8 @@ from gui.theme import theme
 _EDITORS = 264
 _PEAKS = tuple(PeakTflops.model_fields)
 _SIZES = ("memory_gb_nominal", "memory_bandwidth_gbps")
+_COSTS = ("tdp_w", "price_usd", "cloud_usd_per_hour")
+_PRICES = frozenset(_COSTS[1:])  # a device stays the same at another price
 
 
 def is_edited(device: Accelerator) -> bool:
@@ -47,7 +49,8 @@ class DeviceSheet(Sheet):
         self.name = NameEdit(words("sheet.name"), self._rename, 200)
         memory = [self._figure(f"accelerator.{name}") for name in _SIZES]
         peaks = [self._figure(f"accelerator.peak_tflops.{name}") for name in _PEAKS]
-        self.rows = [*memory, *peaks]
+        costs = [self._figure(f"accelerator.{name}") for name in _COSTS]
+        self.rows = [*memory, *peaks, *costs]
         self._notes = plain("")
         self.facts = FactTable(words("sheet.device_facts"))
         self.sources = FactTable(words("sheet.sources"), two_lines=True)
@@ -57,6 +60,7 @@ class DeviceSheet(Sheet):
                 [
                     Block(words("sheet.memory"), [named, *memory], _EDITORS),
                     Block(words("sheet.peaks"), peaks, _EDITORS),
+                    Block(words("sheet.cost"), costs, _EDITORS),
                 ],
                 [self.facts, self._notes],
                 [self.sources],
@@ -72,7 +76,7 @@ class DeviceSheet(Sheet):
             return [(path, value), *self._marks(scenario.accelerator, path.split(".")[1])]
 
         unit = words("sheet.tflops") if peak else None
-        none = words("sheet.lacks") if peak else ""
+        none = words("sheet.lacks" if peak else "sheet.unknown")
         row = bind(self._document, path, words, changes=changes, unit=unit, placeholder=none)
         row.set_label_width(theme().px(LABEL))
         return row
@@ -82,7 +86,8 @@ class DeviceSheet(Sheet):
         changes: Changes = [("accelerator.sources", {**device.sources, figure: EDITED})]
         if figure == "memory_gb_nominal":
             changes += [("accelerator.memory_mib_reported", None), ("accelerator.memory_gib_driver", None)]
-        if not is_edited(device):
+        renamed = any(s == EDITED for key, s in device.sources.items() if key not in _PRICES)
+        if figure not in _PRICES and not renamed:
             changes.append(("accelerator.name", self.words("sheet.edited_name", name=device.name)[:200]))
         return changes
 
@@ -144,12 +149,9 @@ def _facts(device: Accelerator, words: Words) -> list[Fact]:
         fact("l2", device.l2_cache_mb, "MB"),
         fact("sms", device.sm_count),
         fact("boost", device.boost_mhz, "MHz"),
-        fact("power", device.tdp_w, "W"),
         fact("pcie", pcie),
         fact("link", link.gbps_per_direction, "GB/s"),
         fact("link_devices", link.max_devices if link.gbps_per_direction else None),
-        fact("price", device.price_usd, "USD"),
-        fact("cloud", device.cloud_usd_per_hour, "USD"),
         fact("form", device.form_factor),
     )
     return [one for one in found if one is not None]

@@ -15,6 +15,7 @@ CHOICES: tuple[tuple[str, ...], ...] = (
     (*CARD_KEYS,),
     ("request_throughput", "kv_tokens", "kv_bytes_per_token", "max_users_at_model_length", "max_length"),
     ("step.prefill", "step.decode"),
+    ("energy_per_token", "cost_per_million_tokens"),
 )
 
 
