@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QCursor, QEnterEvent, QPainter, QPaintEvent, QPen, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QSizePolicy,
@@ -166,6 +166,18 @@ class ChoiceEdit(QComboBox):
         """Show the edge of the pointed-at editor."""
         self.update()
         super().enterEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """And lighter again."""
+        self.update()
+        super().leaveEvent(event)
+
+    def hidePopup(self) -> None:
+        """The pointer left while the list was open, unseen from here."""
+        super().hidePopup()
+        inside = self.rect().contains(self.mapFromGlobal(QCursor.pos()))
+        self.setAttribute(Qt.WidgetAttribute.WA_UnderMouse, inside)
+        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Edge, label, detail, chevron."""

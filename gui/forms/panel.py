@@ -187,9 +187,9 @@ class FormsPanel(QScrollArea):
         for section in self.sections.values():
             section.set_head_height(_HEAD_HEIGHT[self._density])
         for part in self.parts:
-            for row in part.rows:
-                if isinstance(row, FactRow):
-                    row.setVisible(row.essential or self._density != "small")
+            for fact in part.rows:
+                if isinstance(fact, FactRow):
+                    fact.setVisible(fact.essential or self._density != "small")
         self.update()
 
     def _on_row_made(self, row: FieldRow) -> None:

@@ -1,8 +1,8 @@
 """What fields tell beside their value: refusals, doubts, and what an edit has changed elsewhere."""
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QAction, QEnterEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -11,6 +11,7 @@ from core.spec.scenario import Scenario
 from core.words import Words
 from gui import theme
 from gui.document import Document
+from gui.fields.choice_edit import ChoiceEdit
 from gui.fields.quantity_edit import QuantityEdit
 from gui.fields.row import FieldRow
 from gui.fields.search_edit import SearchEdit
@@ -44,7 +45,10 @@ def typed(qtbot: QtBot, panel: FormsPanel, path: str, text: str) -> FieldRow:
     row = row_of(panel, path)
     qtbot.waitUntil(row.editor.hasFocus)
     row.editor.selectAll()  # type: ignore[attr-defined]
-    qtbot.keyClicks(row.editor, text) if text else qtbot.keyClick(row.editor, Qt.Key.Key_Delete)
+    if text:
+        qtbot.keyClicks(row.editor, text)  # type: ignore[no-untyped-call]
+    else:
+        qtbot.keyClick(row.editor, Qt.Key.Key_Delete)  # type: ignore[no-untyped-call]
     return row
 
 
@@ -188,3 +192,20 @@ def test_memory_is_not_told_twice(panel: FormsPanel, document: Document) -> None
     )
     document.set_value("accelerator", device)
     assert editor._detail == ""
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+def test_a_choice_that_was_used_looks_like_its_neighbours(
+    qtbot: QtBot, panel: FormsPanel, document: Document
+) -> None:
+    editor = row_of(panel, "precision.weights").editor
+    assert isinstance(editor, ChoiceEdit)
+    resting = editor.grab().toImage()
+    centre = QPointF(editor.rect().center())
+    QApplication.sendEvent(editor, QEnterEvent(centre, centre, centre))
+    editor.setAttribute(Qt.WidgetAttribute.WA_UnderMouse, True)
+    assert editor.grab().toImage() != resting
+    editor.showPopup()
+    editor.hidePopup()
+    editor.clearFocus()
+    assert editor.grab().toImage() == resting

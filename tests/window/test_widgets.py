@@ -1,8 +1,10 @@
 """What the verdict, the cards and the ledger say, and that they paint in every state."""
 
 import importlib.util
+import math
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from types import ModuleType
@@ -15,11 +17,13 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from core.estimator import estimate
+from core.quantities import Range
 from core.results import Estimate
 from core.spec.scenario import Scenario
-from core.units import hundredths
+from core.units import hundredths, show_time
 from core.words import Words
 from gui import theme
+from gui.widgets import paint
 from gui.widgets.card_content import CARD_KEYS, cards_of
 from gui.widgets.cards import CardStrip
 from gui.widgets.ledger_content import account_of
@@ -230,3 +234,43 @@ def test_real_estimates_of_every_kind_can_be_shown(scenario: Scenario, words: Wo
             widget.grab()
         for card in cards_of(found, words):
             assert all(0.0 <= share <= 1.0 for share in (card.low, card.high, card.mark)), card
+
+
+def test_a_range_says_no_more_than_it_knows(gallery: ModuleType, words: Words) -> None:
+    base = gallery.misses()
+    endless = replace(base.speed, time_to_first_token=Range(2.13, math.inf, math.inf), users=math.inf)
+    first = cards_of(replace(base, speed=endless), words)[0]
+    assert (first.value, first.note, first.has_bullet) == ("–", "", False)
+    half = replace(base.speed, time_to_first_token=Range(2.13, 3.0, math.inf))
+    assert cards_of(replace(base, speed=half), words)[0].note == "from 2.13"
+    exact = replace(base.speed, output_throughput=Range(511.9, 512.0, 512.1))
+    assert cards_of(replace(base, speed=exact), words)[2].note == ""
+
+
+def test_the_scheduler_s_limit_is_named_where_it_is_the_limit(gallery: ModuleType, words: Words) -> None:
+    base = gallery.misses()
+    tight = replace(base, capacity=replace(base.capacity, max_running=7))
+    users = cards_of(tight, words)[4]
+    assert (users.value, users.note) == ("7", "by max_num_seqs")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0.5, "500 ms"), (599.0, "599 s"), (660.0, "11.0 min"), (8170.0, "2.27 h")]
+)
+def test_long_times_are_told_in_minutes_and_hours(seconds: float, shown: str) -> None:
+    assert str(show_time(seconds)) == shown
+
+
+@pytest.mark.parametrize("state", ["misses", "exceeds", "meets"])
+def test_the_verdict_says_it_in_fewer_words_before_it_is_cut(
+    gallery: ModuleType, words: Words, qtbot: QtBot, state: str
+) -> None:
+    view = VerdictView(words)
+    qtbot.addWidget(view)
+    view.show_estimate(gallery.STATES[state]())
+    font = theme.theme().font("title20")
+    headline, detail = view._brief
+    assert 0 < len(headline) <= len(view.headline) and 0 < len(detail) <= len(view._detail)
+    room = 960 - 272 - 64 - 24 - 40 - 14 - 24  # at the smallest window, between forms and rail
+    assert paint.width(font, headline) <= room, headline
+    assert paint.width(theme.theme().font("body"), detail) <= room, detail
