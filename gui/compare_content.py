@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from core.planning.compare import Cell, Row, changed_inputs, shown_input, summary_of
-from core.spec.formats import WEIGHT_FORMATS
+from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.units import Shown, show_tokens
 from core.words import Phrase, Words, counted
@@ -13,23 +13,33 @@ _MOST_SUMMARY = 4
 _TIMES = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
-def names_of(scenarios: Sequence[Scenario], given: Sequence[str], words: Words) -> list[str]:
-    """A name for each: the one given, or the GPUs and up to two things in which they differ."""
+def names_of(
+    scenarios: Sequence[Scenario], given: Sequence[str], words: Words, short: bool = False
+) -> list[str]:
+    """A name for each: the one given, or the GPUs and up to two things that set it apart from the first.
+
+    ``short`` leaves the GPUs out where other things set it apart.
+    """
     parts = [_parts(scenario, words) for scenario in scenarios]
-    telling = (
-        [key for key in parts[0] if key == "gpus" or len({one.get(key, "") for one in parts}) > 1]
-        if parts
-        else []
-    )
-    shown = sorted(telling, key=lambda key: key != "model")[:_MOST_PARTS]
-    ordered = [key for key in parts[0] if key in shown] if parts else []
-    made = [", ".join(one[key] for key in ordered if one[key]) for one in parts]
-    return [own or auto for own, auto in zip(given, made, strict=True)]
+    several = len({one["model"] for one in parts}) > 1
+    names = []
+    for own, one in zip(given, parts, strict=True):
+        apart = [key for key in one if one[key] and one[key] != parts[0][key] and key != "model"]
+        if "gpus" in apart:
+            apart = [key for key in apart if key not in ("gpus", "parallel")]
+            apart = ["gpus", *apart]
+        elif not (short and apart):
+            apart = ["gpus", *apart]
+        apart = (["model"] if several else []) + apart[:_MOST_PARTS]
+        names.append(own or ", ".join(one[key] for key in apart))
+    return names
 
 
 def _parts(scenario: Scenario, words: Words) -> dict[str, str]:
     place, work = scenario.deployment, scenario.workload
     weights = WEIGHT_FORMATS.get(scenario.precision.weights)
+    cache = CACHE_FORMATS.get(scenario.precision.kv_cache)
+    count, device = place.accelerators, scenario.accelerator.name
     users = (
         words.phrase(counted("units.users", work.users))
         if work.load == "users"
@@ -37,13 +47,13 @@ def _parts(scenario: Scenario, words: Words) -> dict[str, str]:
     )
     return {
         "model": scenario.model.name,
-        "gpus": f"{place.accelerators} × {scenario.accelerator.name}"
-        if place.accelerators > 1
-        else scenario.accelerator.name,
+        "gpus": f"{count} × {device}" if count > 1 else device,
         "weights": weights.label if weights else scenario.precision.weights,
+        "cache": words("compare.cache", format=cache.label if cache else scenario.precision.kv_cache),
         "engine": words(f"choices.engines.{scenario.engine.name}"),
         "users": users,
         "prompt": words("compare.prompt", tokens=show_tokens(work.prompt_tokens)),
+        "output": words("compare.answer", tokens=show_tokens(work.output_tokens)),
         "prefix": words("compare.shared_prefix") if work.shared_prefix_tokens else "",
         "parallel": f"TP {place.tensor_parallel}",
     }

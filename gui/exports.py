@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
@@ -14,19 +14,12 @@ from core.errors import InferometerError
 from core.files.atomic import write_atomic
 from core.planning.curves import WorkloadCurves
 from core.words import Words
-from gui.plot_tables import (
-    DataTable,
-    frontier_table,
-    latency_table,
-    ledger_table,
-    life_table,
-    memory_table,
-    operators_table,
-)
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # at run time what is given away is made when it is asked for
+    from gui.plot_tables import DataTable
     from gui.window import MainWindow
 
+_Maker: TypeAlias = "Callable[[WorkloadCurves, Words], DataTable | None]"
 REPORTS = ("html", "pdf", "md", "xlsx", "csv")
 PICTURES = ("png", "svg", "pdf")
 
@@ -37,7 +30,7 @@ class Part:
 
     title: str
     widget: QWidget
-    table: Callable[[], DataTable | None]
+    table: "Callable[[], DataTable | None]"
 
 
 class Exports(QObject):
@@ -105,19 +98,23 @@ class Exports(QObject):
 
     def parts(self) -> list[Part]:
         """The plots of the tab in sight."""
+        from gui import plot_tables as tables
+
         window, w = self._window, self._window.words
         tabs, estimation = window.workspace.tabs, window.estimation
         point, curves = estimation.estimate, estimation.curves
-        if window.stack.key != "estimate" or point is None:
+        if window.stack.key != "estimate":
+            return [Part(title, widget, _no_table) for title, widget in window.stack.pictures()]
+        if point is None:
             return []
         found: list[Part] = []
         if tabs.current == "overview":
             ledger = window.workspace.ledger
-            found.append(Part(w("ledger.title"), ledger, lambda: ledger_table(point, w)))
-            makers: dict[str, Callable[[WorkloadCurves, Words], DataTable | None]] = {
-                "memory_over_users": memory_table,
-                "latency_over_users": latency_table,
-                "throughput_latency": frontier_table,
+            found.append(Part(w("ledger.title"), ledger, lambda: tables.ledger_table(point, w)))
+            makers: dict[str, _Maker] = {
+                "memory_over_users": tables.memory_table,
+                "latency_over_users": tables.latency_table,
+                "throughput_latency": tables.frontier_table,
             }
             for plot in tabs.plots:
                 table = partial(_of_curves, makers[plot.key], curves, w)
@@ -125,14 +122,14 @@ class Exports(QObject):
         elif tabs.current == "roofline" and tabs.roofline is not None:
             roofline = tabs.roofline
             found.append(
-                Part(w("plots.roofline.title"), roofline, lambda: operators_table(roofline.started, w))
+                Part(w("plots.roofline.title"), roofline, lambda: tables.operators_table(roofline.started, w))
             )
         elif tabs.current == "step" and tabs.step is not None:
             step = tabs.step
-            found.append(Part(w("window.tabs.step"), step, lambda: operators_table(step.started, w)))
+            found.append(Part(w("window.tabs.step"), step, lambda: tables.operators_table(step.started, w)))
         elif tabs.current == "request" and tabs.request is not None:
             life = tabs.request
-            found.append(Part(w("plots.request_life.title"), life, lambda: life_table(life.life, w)))
+            found.append(Part(w("plots.request_life.title"), life, lambda: tables.life_table(life.life, w)))
         return found
 
     # -- files -----------------------------------------------------------------------------------
@@ -214,9 +211,11 @@ class Exports(QObject):
         messages.tell("export", kind, text, links)
 
 
-def _of_curves(
-    make: Callable[[WorkloadCurves, Words], DataTable | None], curves: WorkloadCurves | None, words: Words
-) -> DataTable | None:
+def _no_table() -> "DataTable | None":
+    return None
+
+
+def _of_curves(make: "_Maker", curves: WorkloadCurves | None, words: Words) -> "DataTable | None":
     return make(curves, words) if curves is not None else None
 
 

@@ -64,6 +64,7 @@ class LanguageSwitch(QObject):
         window.workspace.set_words(words)
         window.sheets.forget()
         window.stack.forget()
+        window.shell.forget()
         window.drops.frame.set_text(words("intake.drop_here"))
         messages = window.workspace.messages
         for subject in messages.subjects():

@@ -13,6 +13,7 @@ from core.words import LANGUAGES, Words
 
 _THEMES = ("light", "dark", "contrast")
 _TABS = ("overview", "roofline", "step", "request")
+_WORKSPACES = ("estimate", "compare", "explore")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments and arguments[0] == "screenshot":
             return _screenshot(arguments[1:], words)
         return _window(arguments, words, begun)
+    except Exception as fault:  # noqa: BLE001 - a person gets a sentence, the log the rest
+        return cli.tell_fault(fault, words)
     finally:
         gc.enable()
 
@@ -60,7 +63,9 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
     parser.add_argument("--version", action="version", version=f"{cli.PROGRAM} {VERSION}")
     options = parser.parse_args(arguments)
     if not _has_display():
-        print(words("window.cli.no_display"), file=sys.stderr)
+        cli.say(words("window.cli.no_display"))
+        return 2
+    if options.smoke and options.file is not None and not _opens(options.file, words):
         return 2
     from gui import app as application
     from gui.paths import user_paths
@@ -95,6 +100,20 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
     return application.run(qt, started)
 
 
+def _opens(file: Path, words: Words) -> bool:
+    """Whether a file can be opened; if not it has been said why."""
+    from core import cli
+    from core.errors import InferometerError
+    from core.files.opening import open_document
+
+    try:
+        open_document(file)
+    except InferometerError as error:
+        cli.complain(error, words, file)
+        return False
+    return True
+
+
 def _screenshot(arguments: list[str], words: Words) -> int:
     parser = argparse.ArgumentParser(
         prog="inferometer screenshot", description=words("window.cli.screenshot")
@@ -102,7 +121,10 @@ def _screenshot(arguments: list[str], words: Words) -> int:
     parser.add_argument("file", type=Path, help=words("window.cli.file"))
     parser.add_argument("--out", type=Path, required=True, help=words("window.cli.out"))
     parser.add_argument(
-        "--workspace", choices=("estimate",), default="estimate", help=words("window.cli.workspace")
+        "--workspace", choices=_WORKSPACES, default="estimate", help=words("window.cli.workspace")
+    )
+    parser.add_argument(
+        "--pin", type=Path, action="append", default=[], metavar="FILE", help=words("window.cli.pin")
     )
     parser.add_argument("--tab", choices=_TABS, default="overview", help=words("window.cli.tab"))
     parser.add_argument("--size", type=_size, default=(1440, 900), help=words("window.cli.size"))
@@ -112,7 +134,16 @@ def _screenshot(arguments: list[str], words: Words) -> int:
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from gui.screenshot import take
 
-    return take(options.file, options.out, options.size, options.theme, options.lang, options.tab)
+    return take(
+        options.file,
+        options.out,
+        options.size,
+        options.theme,
+        options.lang,
+        options.tab,
+        options.workspace,
+        options.pin,
+    )
 
 
 def _size(text: str) -> tuple[int, int]:

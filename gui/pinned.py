@@ -163,7 +163,7 @@ class Pinned(QObject):
         kept = {pin.key for each in (*self._before, state) for pin in each.pins}
         for store in (self._points, self._curves):
             for key in [key for key in store if key not in kept]:
-                del store[key]  # type: ignore[attr-defined]
+                del store[key]
         self.changed.emit()
 
 

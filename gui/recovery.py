@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QLockFile, QObject, QTimer
+from PySide6.QtCore import QLockFile, QObject, QTimer, Signal
 
 from core.errors import InferometerError
 from core.files import scenario_file
@@ -39,7 +39,12 @@ class Found:
 
 
 class Recovery(QObject):
-    """Keeps the document's unsaved state on disk while the program runs."""
+    """Keeps the document's unsaved state on disk while the program runs.
+
+    ``refused`` is emitted, by any thread, whenever that cannot be done.
+    """
+
+    refused = Signal()
 
     def __init__(self, folder: Path, document: Document, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -78,6 +83,11 @@ class Recovery(QObject):
             self._pinned.restore(found.pins, found.baseline)
 
     @property
+    def folder(self) -> Path:
+        """Where the states of all windows are kept."""
+        return self._folder
+
+    @property
     def file(self) -> Path:
         """Where this window keeps its state."""
         return self._file
@@ -91,9 +101,8 @@ class Recovery(QObject):
             return True
         if self._document.revision == self._kept_revision:
             return True
-        if not self._hold_lock():
-            return False
-        if not write_atomically(self._file, self._content()):
+        if not (self._hold_lock() and write_atomically(self._file, self._content())):
+            self.refused.emit()
             return False
         self._kept_revision = self._document.revision
         return True
@@ -101,13 +110,19 @@ class Recovery(QObject):
     def _keep_aside(self) -> None:
         """The same by a thread: a disk may take long to say that it has written."""
         revision = self._document.revision
-        if self._nothing_to_lose() or revision == self._kept_revision or not self._hold_lock():
+        if self._nothing_to_lose() or revision == self._kept_revision:
+            return
+        if not self._hold_lock():
+            self.refused.emit()
             return
         self._settle()
         content = self._content()
 
         def write() -> None:
             self._written = write_atomically(self._file, content)
+            if not self._written:
+                with contextlib.suppress(RuntimeError):  # the window may be gone by now
+                    self.refused.emit()
 
         self._writing = threading.Thread(target=write, name="recovery")
         self._writing.start()

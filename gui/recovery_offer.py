@@ -31,6 +31,9 @@ class RecoveryOffer(QObject):
         self._messages = messages
         self._words = words
         self._after_saving = after_saving
+        self._told_refused = False
+        if recovery is not None:
+            recovery.refused.connect(self.tell_refused)
 
     def offer(self) -> None:
         """Look for the newest and offer it; with none left the strip goes."""
@@ -48,6 +51,15 @@ class RecoveryOffer(QObject):
                 (self._words("window.discard"), lambda: self._discard(item)),
             ],
         )
+
+    def tell_refused(self) -> None:
+        """What is not saved would not outlive a crash: said once."""
+        if self._told_refused or self._recovery is None:
+            return
+        self._told_refused = True
+        links = [(self._words("window.dismiss"), lambda: self._messages.drop("unkept"))]
+        text = self._words("window.not_kept", folder=str(self._recovery.folder))
+        self._messages.tell("unkept", "warn", text, links)
 
     def tell_fault(self, log: Path) -> None:
         """Something went wrong inside; the scenario is kept."""

@@ -1,6 +1,9 @@
 """A picture of the window with a scenario in it, without a display."""
 
+import itertools
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import (
@@ -18,22 +21,39 @@ from PySide6.QtGui import QPixmap
 
 from core.cli import complain
 from core.errors import InferometerError, Problem, UnwritableFile
+from core.estimator import estimate
 from core.files.atomic import write_atomic
 from core.files.opening import open_document
+from core.spec.scenario import Scenario
 from core.words import Words
 from gui.app import application, start
 from gui.window import MainWindow
 
 _TURNS = 200  # of the event loop; a complete window needs fewer than ten
+_MOST_S = 20.0  # for what is worked out by another thread
 
 
-def take(file: Path, out: Path, size: tuple[int, int], theme: str, language: str, tab: str = "") -> int:
-    """Write the picture; 0, or 2 with a sentence on standard error."""
+def take(
+    file: Path,
+    out: Path,
+    size: tuple[int, int],
+    theme: str,
+    language: str,
+    tab: str = "",
+    workspace: str = "estimate",
+    pins: Sequence[Path] = (),
+) -> int:
+    """Write the picture; 0, or 2 with a sentence on standard error.  ``pins`` are compared with the file."""
     words = Words(language)
+    pinned: list[Scenario] = []
+    path = file
     try:
-        open_document(file)
+        for path in (file, *pins):
+            scenario = open_document(path).scenario
+            estimate(scenario)
+            pinned.append(scenario)
     except InferometerError as error:
-        return _refuse(error, words, file)
+        return _refuse(error, words, path)
     if not out.parent.is_dir():
         return _refuse(UnwritableFile(Problem("file.folder_missing", values={"path": str(out)})), words, out)
     before = qInstallMessageHandler(_on_qt_message)
@@ -41,6 +61,9 @@ def take(file: Path, out: Path, size: tuple[int, int], theme: str, language: str
         application()
         window = start(application(), None, file, theme, language).window
         window.workspace.show_tab(tab)
+        for scenario in pinned[1:]:
+            window.pinned.pin(scenario)
+        window.stack.show_key(workspace)
         picture = grab(window, QSize(*size))
         window.close()
     finally:
@@ -58,11 +81,14 @@ def grab(window: MainWindow, size: QSize) -> QPixmap:
     window.resize(size)
     window.workspace.load_plots()
     window.show()
-    for _ in range(_TURNS):
+    deadline = time.monotonic() + _MOST_S
+    for turn in itertools.count():
         QCoreApplication.sendPostedEvents()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         QCoreApplication.processEvents()
-        if window.estimation.shown_revision == window.document.revision and window.size() == size:
+        if window.stack.settled() and window.size() == size:
+            break
+        if turn > _TURNS and time.monotonic() > deadline:
             break
     QCoreApplication.processEvents()
     return window.grab()

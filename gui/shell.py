@@ -99,6 +99,14 @@ class Shell(QObject):
         self._palette.open_at(self._window.toolbar.search, prefix)
         return self._palette
 
+    def forget(self) -> None:
+        """Another language is spoken: make palette and page anew."""
+        for widget in (self._palette, self._page):
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        self._palette = self._page = None
+
     def show_shortcuts(self) -> "ShortcutPage":
         """The page of shortcuts; a second time takes it away."""
         from gui.shortcuts import ShortcutPage

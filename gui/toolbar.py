@@ -112,7 +112,9 @@ class Toolbar(QWidget):
         """Less room before the workspaces in a small window."""
         self._gap.setFixedWidth(theme().px(19 if small else 31))
         self.search.set_small(small)
-        style = Qt.ToolButtonStyle.ToolButtonIconOnly if small else Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+        style = (
+            Qt.ToolButtonStyle.ToolButtonIconOnly if small else Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+        )
         for button in (self.pin_button, self.export_button):
             button.setToolButtonStyle(style)
 

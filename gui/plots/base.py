@@ -16,7 +16,7 @@ from core.planning.curves import WorkloadCurves
 from core.quantities import FloatArray
 from core.results import Estimate
 from core.units import show_count
-from core.words import Words, counted
+from core.words import Phrase, Words, counted
 from gui.plots.area import Curve, Panel
 from gui.plots.draw import FLAG_HEIGHT, Draw
 from gui.plots.pane import Pane
@@ -57,7 +57,9 @@ def _grey(t: Theme) -> QColor:
 
 def badge(draw: Draw, x: float, y: float, text: str, series: int, bounds: QRectF) -> QRectF:
     """The letter of a compared scenario on its colour, its left edge at ``x``, where nothing stands yet."""
-    size = QSizeF(max(16.0 * draw.theme.scale, draw.width(text, "caption_semibold") + 8), 14 * draw.theme.scale)
+    size = QSizeF(
+        max(16.0 * draw.theme.scale, draw.width(text, "caption_semibold") + 8), 14 * draw.theme.scale
+    )
     left = min(max(x, bounds.left()), bounds.right() - size.width())
     middle = min(max(y, bounds.top() + size.height() / 2), bounds.bottom() - size.height() / 2)
     box = QRectF(QPointF(round(left), round(middle - size.height() / 2)), size)
@@ -74,7 +76,9 @@ def badge(draw: Draw, x: float, y: float, text: str, series: int, bounds: QRectF
     draw.painter.setBrush(draw.theme.series_colour(series))
     draw.painter.drawRoundedRect(box, 3, 3)
     ink = draw.theme.canvas
-    draw.text(box.center().x(), box.center().y(), text, ink, role="caption_semibold", align="centre", keep=False)
+    draw.text(
+        box.center().x(), box.center().y(), text, ink, role="caption_semibold", align="centre", keep=False
+    )
     draw.taken.append(box)
     return box
 
@@ -219,6 +223,11 @@ class PlotPane(Pane):
         if abs(users - round(users)) < 1e-6 or users >= 20:
             return show_count(round(users))
         return f"{users:.1f}"
+
+    def shown_with(self, change: Phrase) -> str:
+        """Which scenario is shown instead; without the reason, which the cards give, beside a title."""
+        key = "plots.not_started_brief" if self.compact else "plots.not_started"
+        return self.words(key, change=self.words.phrase(change))
 
     def users_phrase(self, users: float) -> str:
         """ "1 user", "12 users"."""

@@ -16,7 +16,7 @@ from core.units import GIB, show_count, three_digits
 from core.words import Words
 from gui.plots.area import Curve
 from gui.plots.base import PlotPane, badge, has_point, users_of
-from gui.plots.draw import Draw, text_width
+from gui.plots.draw import Align, Draw, text_width
 from gui.plots.latency_over_users import short, time_unit
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
 from gui.theme import SERIES_MARKERS, series_dash
@@ -78,6 +78,7 @@ class CompareCurves(PlotPane):
         """Users and SI values of a curve; empty where the scenario has none."""
         if self.kind == "memory":
             users, values = one.curves.memory_users, np.asarray(one.curves.memory.bytes, dtype=np.float64)
+            users, values = _extended(users, values, 0.0, self.panel.x.end)
             return users, np.minimum(values, one.curves.budget_bytes) if one.runs else values
         load = one.curves.load
         if load is None or not one.runs:
@@ -87,13 +88,13 @@ class CompareCurves(PlotPane):
             "per_token": load.time_per_output_token,
             "throughput": load.output_tokens_per_second,
         }[self.kind]
-        return load.users, values[EXPECTED]
+        return _extended(load.users, values[EXPECTED], one.curves.full_at, self.panel.x.end)
 
     def value_of(self, one: Series) -> float:
         """The value at the scenario's own operating point."""
         speed = one.estimate.speed
         if self.kind == "memory":
-            return float(one.estimate.ledger.needed_bytes)
+            return at(users_of(one.estimate), *self.points(one))
         if speed is None:
             return math.nan
         return {
@@ -231,8 +232,14 @@ class CompareCurves(PlotPane):
                 ends.append((panel.rect.right() + 6, panel.py(last), one))
             else:  # it leaves through the top
                 ends.append((panel.px(float(users[seen][-1])) + 6, panel.rect.top() + 8, one))
-        for x, y, one in sorted(ends, key=lambda end: end[1]):
+        at_right = sorted((end for end in ends if end[0] > panel.rect.right()), key=lambda end: end[1])
+        step = 16.0 * draw.theme.scale
+        rows = apart([end[1] for end in at_right], step, room.top() + step / 2, room.bottom() - step / 2)
+        for (x, _, one), y in zip(at_right, rows, strict=True):
             badge(draw, x, y, one.letter, one.index, room)
+        for x, y, one in ends:
+            if x <= panel.rect.right():
+                badge(draw, x, y, one.letter, one.index, room)
 
     def _mark(self, draw: Draw, one: Series) -> None:
         """The marker of its series at its own operating point."""
@@ -250,10 +257,24 @@ class CompareCurves(PlotPane):
             return
         colour = draw.theme.good if self._met(target) else draw.theme.warn
         text = f"≤ {short(three_digits(target * self.factor))}"
-        y, step = self.panel.py(target * self.factor), draw.theme.px(9)
-        for x, dy in ((self.panel.rect.left() + 4, -step), (self.panel.rect.left() + 4, step)):
-            if draw.text_if_free(x, y + dy, text, colour, self.panel.rect, role="caption_medium"):
-                return
+        panel = self.panel
+        y, step = panel.py(target * self.factor), draw.theme.px(9)
+        for one in self.series:
+            users, values = self.points(one)
+            if len(users):
+                drawn = np.minimum(values * self.factor, 2 * panel.y_end)
+                draw.avoid(
+                    panel.rect.left() + panel.rect.width() * users / panel.x.end,
+                    panel.rect.bottom() - panel.rect.height() * drawn / panel.y_end,
+                )
+        places: tuple[tuple[float, Align], ...] = (
+            (panel.rect.left() + 4, "left"),
+            (panel.rect.right() - 4, "right"),
+        )
+        for x, align in places:
+            for dy in (-step, step):
+                if draw.text_if_free(x, y + dy, text, colour, panel.rect, role="caption_medium", align=align):
+                    return
 
     def reading_at(self, users: float, curves: WorkloadCurves, estimate: Estimate) -> str:
         """All values there: "9 users: A 68, B 54 ms", as many as there is room for."""
@@ -271,6 +292,37 @@ class CompareCurves(PlotPane):
                 return text
             parts.pop()
         return ""
+
+
+def _extended(
+    users: FloatArray, values: FloatArray, full_at: float, end: float
+) -> tuple[FloatArray, FloatArray]:
+    """A curve drawn on to ``end``: past the limit a wait grows in a straight line, a rate stays as it is."""
+    if len(users) < 2 or users[-1] >= end or users[-2] < full_at:
+        return users, values
+    slope = (values[-1] - values[-2]) / (users[-1] - users[-2])
+    if not math.isfinite(slope):
+        return users, values
+    return np.append(users, end), np.append(values, values[-1] + slope * (end - users[-1]))
+
+
+def apart(wanted: list[float], step: float, low: float, high: float) -> list[float]:
+    """Rising places at least ``step`` apart and as near to the wanted ones as that leaves them."""
+    groups: list[list[float]] = []  # of wanted places, each with its members side by side
+    for place in wanted:
+        groups.append([place])
+        while len(groups) > 1:
+            before, last = groups[-2], groups[-1]
+            reach = (len(before) + len(last)) / 2 * step
+            if sum(last) / len(last) - sum(before) / len(before) >= reach:
+                break
+            groups[-2:] = [before + last]
+    found = []
+    for group in groups:
+        half = (len(group) - 1) / 2 * step
+        middle = min(max(sum(group) / len(group), low + half), max(high - half, low + half))
+        found += [middle - half + step * i for i in range(len(group))]
+    return found
 
 
 def marker(draw: Draw, x: float, y: float, index: int, size: float = 7.0) -> None:

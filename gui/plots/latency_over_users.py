@@ -124,7 +124,7 @@ class LatencyOverUsers(PlotPane):
     def caption(self) -> str:
         """What the band is, or which scenario is shown instead."""
         if self.curves is not None and self.curves.change is not None:
-            return self.words("plots.not_started", change=self.words.phrase(self.curves.change))
+            return self.shown_with(self.curves.change)
         return super().caption()
 
     def missing(self, curves: WorkloadCurves, estimate: Estimate) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ class ThroughputLatency(PlotPane):
     def caption(self) -> str:
         """The units, or which scenario is shown instead."""
         if self.curves is not None and self.curves.change is not None:
-            return self.words("plots.not_started", change=self.words.phrase(self.curves.change))
+            return self.shown_with(self.curves.change)
         return self.words("plots.throughput_latency.caption", unit=self.unit)
 
     def missing(self, curves: WorkloadCurves, estimate: Estimate) -> tuple[str, ...]:

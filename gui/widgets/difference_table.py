@@ -230,7 +230,7 @@ class DifferenceTable(QAbstractScrollArea):
         x = self._names - shift
         for index, mark in enumerate(self._letters):
             right = x + self._values[index] + self._changes[index]
-            edge = x + self._values[index] - (0 if self._changes[index] else 0)
+            edge = x + self._values[index]
             if edge > self._names:
                 wide = max(float(t.px(18)), paint.width(t.font("caption_semibold"), mark) + 8)
                 letter_plate(painter, QPointF(edge - wide, (head - t.px(18)) / 2 - 1), mark, index)

@@ -19,11 +19,13 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QSizePolicy, QTool
 from core.words import Words
 from gui.icons import icon
 from gui.theme import Theme, manager, series_dash, theme
+from gui.tips import plain
 from gui.widgets import paint
 
 TALL, LOW = 62, 34
 _LEAST, _LEAST_LOW, _GAP = 190, 150, 12
-_MOST_TALL = 4  # scenarios side by side in full; more are shown with their name only
+_MOST_WIDE = 460
+MOST_TALL = 4  # scenarios side by side in full; more are shown with their name only
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class SeriesCard(QWidget):
         self._close.setVisible(head.key != 0)
         self.setAccessibleName(f"{head.letter}: {head.name}")
         self.setAccessibleDescription(head.line)
-        self.setToolTip("\n".join(part for part in (head.name, head.told or head.line) if part))
+        self.setToolTip(plain("\n".join(part for part in (head.name, head.told or head.line) if part)))
         self._place()
         self.update()
 
@@ -335,7 +337,7 @@ class SeriesRow(QWidget):
     @property
     def low(self) -> bool:
         """Whether only names are shown."""
-        return self._shown > _MOST_TALL
+        return self._shown > MOST_TALL
 
     def _columns(self, width: int) -> int:
         t = theme()
@@ -360,7 +362,7 @@ class SeriesRow(QWidget):
     def _place(self) -> None:
         columns = self._columns(self.width())
         high = theme().px(LOW if self.low else TALL)
-        wide = (self.width() - (columns - 1) * _GAP) / columns
+        wide = min((self.width() - (columns - 1) * _GAP) / columns, theme().px(_MOST_WIDE))
         for index in range(self._shown):
             row, column = divmod(index, columns)
             left = round(column * (wide + _GAP))

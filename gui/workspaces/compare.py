@@ -21,7 +21,7 @@ from gui.sheets.sheet import Text
 from gui.sizes import COLUMN_GAP, GUTTER, Sizes
 from gui.theme import manager, theme
 from gui.widgets.difference_table import DifferenceTable
-from gui.widgets.series_card import Head, SeriesRow
+from gui.widgets.series_card import MOST_TALL, Head, SeriesRow
 from gui.workspaces.heading import Heading
 from gui.workspaces.parts import Ground
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # comes with the plots
     from gui.workspaces.registry import Context
 
 _SAID_MS = 1500
-_TABLE_SHARE = 0.46  # of the width; a wider table gets all of it, with the plots in a row above
+_TABLE_SHARE = 0.52  # of the width; a wider table gets all of it, with the plots in a row above
 _LEAST_TABLE = 300
 
 
@@ -45,7 +45,8 @@ class CompareWorkspace(QWidget):
         self._curves: WorkloadCurves | None = None
         self._back = QTimer(self, singleShot=True, interval=_SAID_MS)
         self._build()
-        context.estimation.point_ready.connect(lambda _point, _revision: self._show_table())
+        # Bound methods, not lambdas: Qt forgets them together with the workspace.
+        context.estimation.point_ready.connect(self._on_point)
         context.estimation.curves_ready.connect(self._on_curves)
         context.pinned.changed.connect(self._show_all)
         manager.changed.connect(self._restyle)
@@ -93,7 +94,7 @@ class CompareWorkspace(QWidget):
 
     def _restyle(self) -> None:
         t = theme()
-        self.which.setFixedWidth(t.px(236))
+        self.which.setFixedWidth(t.px(252))
         self.copy.setIcon(icon("copy"))
         self.copy.setIconSize(QSize(t.px(16), t.px(16)))
         self._cards_column.setContentsMargins(GUTTER, t.px(14), GUTTER, t.px(6))
@@ -127,6 +128,10 @@ class CompareWorkspace(QWidget):
         """Whether the curves are those of the scenario as it stands."""
         return self._context.estimation.shown_revision == self._context.document.revision
 
+    def pictures(self) -> list[tuple[str, QWidget]]:
+        """The plots."""
+        return [(self._words(f"plots.{plot.key}.title"), plot) for plot in self.body.plots]
+
     # -- what there is ---------------------------------------------------------------------------
 
     def _pins(self) -> list[tuple[Pin, Estimate]]:
@@ -146,7 +151,8 @@ class CompareWorkspace(QWidget):
         """A name for each column."""
         points = self._points()
         given = ["", *(pin.name for pin, _ in self._pins())]
-        return names_of([point.scenario for point in points], given[: len(points)], self._words)
+        scenarios = [point.scenario for point in points]
+        return names_of(scenarios, given[: len(points)], self._words, short=len(points) > MOST_TALL)
 
     def _letters(self) -> list[str]:
         return [letter(index) for index in range(len(self._points()))]
@@ -184,6 +190,11 @@ class CompareWorkspace(QWidget):
             marked = index == baseline and not alone
             heads.append(Head(keys[index], letters[index], index, name, line, told, marked))
         self.cards.show_heads(heads)
+        self.body.title.setText(
+            words(
+                "compare.this_scenario" if alone else "compare.what_differs" if only else "compare.everything"
+            )
+        )
         self.table.show_rows(rows, letters, baseline, words("compare.no_rows"))
         self.body.arrange()
 
@@ -195,15 +206,20 @@ class CompareWorkspace(QWidget):
         if not differs:
             self.heading.say(words("compare.nothing_differs"), words("compare.nothing_differs_why"))
             return
+        sentence = headline(points, letters)
+        first = sentence.values.get("name")
         good = [name for point, name in zip(points, letters, strict=True) if point.verdict.state == "good"]
+        others = words("compare.list_mark").join(name for name in good if name != first)
         if len(good) == len(points):
             detail = words("compare.all_meet")
-        elif good:
-            mark = words("compare.list_mark")
-            detail = words("compare.meet", names=mark.join(good))
+        elif others:
+            detail = words("compare.meet_too" if first in good else "compare.meet", names=others)
         else:
-            detail = words("compare.none_meets")
-        self.heading.say(words.phrase(headline(points, letters)), detail)
+            detail = words("compare.no_other_meets" if first in good else "compare.none_meets")
+        self.heading.say(words.phrase(sentence), detail)
+
+    def _on_point(self, _estimate: Estimate, _revision: int) -> None:
+        self._show_table()
 
     def _on_curves(self, curves: WorkloadCurves, _estimate: Estimate, _revision: int) -> None:
         self._curves = curves

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from gui.sizes import GUTTER
 from gui.theme import manager, theme
+from gui.tips import plain
 from gui.widgets import paint
 
 
@@ -65,8 +66,8 @@ class Heading(QWidget):
         line, second = t.px(28), t.px(20)
         cut = paint.width(t.font("title20"), self.headline) > room
         tip = self.headline if cut else self.detail if paint.width(t.font("body"), self.detail) > room else ""
-        if self.toolTip() != tip:
-            self.setToolTip(tip)
+        if self.toolTip() != plain(tip):
+            self.setToolTip(plain(tip))
         paint.text(painter, QRectF(GUTTER, top, room, line), self.headline, t.font("title20"), t.ink)
         box = QRectF(GUTTER, top + line + gap, room, second)
         paint.text(painter, box, self.detail, t.font("body"), t.ink2)

@@ -4,7 +4,7 @@ Every workspace but the first is made when it is first shown.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, cast
 
 from PySide6.QtCore import QObject, Signal
@@ -30,6 +30,7 @@ class Context:
     go_to: Callable[[str], object]  # the field of a path, in the forms
     show: Callable[[str], object]  # another workspace
     drag_users: Callable[[int], object]  # the operating point was moved to so many users
+    memory: dict[str, object] = field(default_factory=dict)  # what outlives a change of language
 
 
 class Workspace(Protocol):
@@ -118,6 +119,11 @@ class Workspaces(QStackedWidget):
         self._sizes = sizes
         for page in self._pages.values():
             _as_workspace(page).set_sizes(sizes)
+
+    def pictures(self) -> list[tuple[str, QWidget]]:
+        """What can be given away as a picture of the workspace in sight, with its title."""
+        give = getattr(self._pages[self.key], "pictures", None)
+        return list(give()) if give is not None else []
 
     def settled(self) -> bool:
         """Whether the workspace in sight shows the scenario as it stands."""

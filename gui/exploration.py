@@ -1,0 +1,127 @@
+"""Explorations off the interface thread: pictures that sharpen, stale ones dropped."""
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from core.errors import InferometerError
+from core.planning.explore import BoolArray, ResultKey, explore_rows, turned
+from core.planning.explore_axes import Axis
+from core.quantities import FloatArray
+from core.spec.scenario import Scenario
+
+_EVERY_S = 0.05  # between two pictures of one exploration
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A grid as far as it is worked out; rows to come look like the last one below that is there.
+
+    Arrays (rows of ``y``, columns of ``x``).
+    """
+
+    scenario: Scenario
+    x: Axis
+    y: Axis
+    result: ResultKey
+    values: FloatArray  # SI units; nan where there is none
+    starts: BoolArray
+    meets: BoolArray
+    share: float  # worked out, 1: complete
+    seconds: float
+
+
+class Exploration(QObject):
+    """One exploration at a time; a new one ends the one before."""
+
+    shown = Signal(object)  # Picture
+    failed = Signal(object)  # tuple of Problem
+    _news = Signal(int, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._token = 0
+        self._thread: threading.Thread | None = None
+        self.working = False
+        self._news.connect(self._on_news)
+
+    def start(self, scenario: Scenario, x: Axis, y: Axis, result: ResultKey) -> None:
+        """Work a grid out; ``shown`` follows, several times for one that takes long."""
+        self._token += 1
+        self.working = True
+        token = self._token
+        self._thread = threading.Thread(
+            target=self._run, args=(token, scenario, x, y, result), name="exploration", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End what is running; what is there stays."""
+        self._token += 1
+        self.working = False
+
+    def wait(self, seconds: float = 10.0) -> None:
+        """Until the thread has ended."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _run(self, token: int, scenario: Scenario, x: Axis, y: Axis, result: ResultKey) -> None:
+        news: object
+        try:
+            for news in _pictures(scenario, x, y, result):
+                if not self._tell(token, news):
+                    return
+        except InferometerError as error:
+            self._tell(token, error.problems)
+
+    def _tell(self, token: int, news: object) -> bool:
+        """Hand something over to the window's thread; False when nobody wants it any more."""
+        if token != self._token:
+            return False
+        if news is None:
+            return True
+        try:
+            self._news.emit(token, news)
+        except RuntimeError:  # the window is gone
+            return False
+        return True
+
+    def _on_news(self, token: int, news: object) -> None:
+        if token != self._token:
+            return
+        if isinstance(news, Picture):
+            self.working = news.share < 1
+            self.shown.emit(news)
+        else:
+            self.working = False
+            self.failed.emit(news)
+
+
+def _pictures(scenario: Scenario, x: Axis, y: Axis, result: ResultKey) -> Iterator[Picture | None]:
+    """A picture now and then, None in between, the complete one last."""
+    begun = time.perf_counter()
+    swap = turned(scenario, x, y)
+    across, down = (y, x) if swap else (x, y)
+    count = len(down.values)
+    shape = (count, len(across.values))
+    values = np.full(shape, np.nan)
+    starts, meets = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    done = np.zeros(count, dtype=bool)
+    last = begun
+    for number, row in enumerate(explore_rows(scenario, across, down, result), 1):
+        values[row.index], starts[row.index], meets[row.index] = row.values, row.starts, row.meets
+        done[row.index] = True
+        now = time.perf_counter()
+        if number < count and now - last < _EVERY_S:
+            yield None
+            continue
+        last = now
+        source = np.maximum.accumulate(np.where(done, np.arange(count), 0))
+        filled = values[source], starts[source], meets[source]
+        if swap:
+            filled = filled[0].T, filled[1].T, filled[2].T
+        yield Picture(scenario, x, y, result, *filled, number / count, now - begun)

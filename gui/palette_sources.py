@@ -1,0 +1,196 @@
+"""What the palette finds: commands, fields, models, GPUs, samples, files opened last."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from PySide6.QtGui import QKeySequence
+
+from core.errors import InferometerError
+from gui.actions import COMMANDS
+from gui.fields.row import FieldRow
+from gui.forms.hardware import memory_text
+from gui.forms.model import size_text
+from gui.samples import samples, title_of
+from gui.workspaces.plot_tabs import TABS_IN_ORDER
+
+if TYPE_CHECKING:
+    from gui.window import MainWindow
+
+Kind = Literal["command", "field", "model", "gpu", "sample", "file"]
+_PARTS = ("deployment", "precision", "engine", "workload", "targets", "speculative", "host")
+_NOT_LISTED = ("search", "open_recent")
+_MOST_HITS = 12
+# How much a kind is liked where texts fit equally well.
+_LIKED: dict[Kind, float] = {
+    "command": 3.0,
+    "field": 2.0,
+    "model": 1.5,
+    "gpu": 1.5,
+    "file": 0.5,
+    "sample": -1.5,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing to find.  ``context`` stands before the name in grey, ``detail`` at the right."""
+
+    kind: Kind
+    name: str
+    run: Callable[[], object]
+    context: str = ""
+    detail: str = ""
+    also: str = ""  # further words that find it
+    enabled: bool = True
+
+    @property
+    def liked(self) -> float:
+        """What its kind adds to a match."""
+        return _LIKED[self.kind]
+
+
+class Sources:
+    """Gathers entries for one window."""
+
+    def __init__(self, window: "MainWindow") -> None:
+        self._window = window
+
+    def entries(self) -> list[Entry]:
+        """All but the catalogue, which is searched and not listed."""
+        return [*self.commands(), *self.fields(), *self.files(), *self.samples()]
+
+    def first(self) -> list[Entry]:
+        """What is offered before anything is typed."""
+        wanted = ("show_estimate", "show_compare", "show_explore", "pin", "open", "save", "shortcuts")
+        by_id = {key: entry for key, entry in self._by_id() if entry.enabled}
+        return [*(by_id[key] for key in wanted if key in by_id), *self.files()[:4], *self.samples()]
+
+    def _by_id(self) -> list[tuple[str, Entry]]:
+        window = self._window
+        found: list[tuple[str, Entry]] = []
+        for command in COMMANDS:
+            if command.id in _NOT_LISTED:
+                continue
+            action = window.actions_[command.id]
+            keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            group = window.words(f"actions.{command.group}") if command.group else ""
+            entry = Entry(
+                "command",
+                action.text().rstrip("…"),
+                action.trigger,
+                group,
+                keys,
+                command.id,
+                action.isEnabled(),
+            )
+            found.append((command.id, entry))
+        return found
+
+    def commands(self) -> list[Entry]:
+        """Every action, and the tabs of plots."""
+        words = self._window.words
+        tabs = [
+            Entry(
+                "command",
+                words(f"window.tabs.{key}"),
+                lambda key=key: self._show_tab(key),  # type: ignore[misc]
+                words("window.workspaces.estimate"),
+            )
+            for key in TABS_IN_ORDER
+        ]
+        return [*(entry for _, entry in self._by_id()), *tabs]
+
+    def _show_tab(self, key: str) -> None:
+        self._window.stack.show_key("estimate")
+        self._window.workspace.show_tab(key)
+
+    def fields(self) -> list[Entry]:
+        """Every field that the forms edit now."""
+        window, words = self._window, self._window.words
+        forms = window.workspace.forms
+        paths = ["model", "accelerator"]
+        scenario = window.document.scenario
+        for part in _PARTS:
+            paths += [f"{part}.{name}" for name in type(getattr(scenario, part)).model_fields]
+        found = []
+        for path in paths:
+            if not forms.edits(path) or words.field(path) == path:
+                continue
+            row = forms.row_of(path)
+            title = _section_of(window, row) or words("palette.go_to")
+            found.append(
+                Entry(
+                    "field",
+                    words.field(path),
+                    lambda path=path: window.go_to(path),  # type: ignore[misc]
+                    title,
+                    forms.shown_value(path),
+                    path.rpartition(".")[2],
+                )
+            )
+        return found
+
+    def files(self) -> list[Entry]:
+        """Files opened last that are still there."""
+        files = self._window.files
+        return [
+            Entry(
+                "file",
+                file.name,
+                lambda file=file: files.open_path(file),  # type: ignore[misc]
+                "",
+                str(file.parent),
+            )
+            for file in self._window.recent.files()
+            if file.is_file()
+        ]
+
+    def samples(self) -> list[Entry]:
+        """Scenarios to begin with."""
+        files, words = self._window.files, self._window.words
+        found = []
+        for sample in samples():
+            run = lambda sample=sample: files.new_from(sample)  # noqa: E731
+            found.append(Entry("sample", title_of(sample, words), run, words("palette.new_from")))
+        return found
+
+    def hits(self, query: str) -> list[Entry]:
+        """Models and GPUs of the catalogue that answer."""
+        catalogue, words = self._window.workspace.forms.catalogue, self._window.words
+        models = [
+            Entry(
+                "model",
+                hit.name,
+                lambda hit=hit: self._take("model", lambda: catalogue.model(hit.id)),  # type: ignore[misc]
+                words("palette.use_model"),
+                size_text(hit.parameters) if hit.parameters else "",
+            )
+            for hit in catalogue.search_models(query)[:_MOST_HITS]
+        ]
+        devices = [
+            Entry(
+                "gpu",
+                device.name,
+                lambda device=device: self._take("accelerator", lambda: device),  # type: ignore[misc]
+                words("palette.use_gpu"),
+                memory_text(device),
+            )
+            for device in catalogue.search_accelerators(query)[:_MOST_HITS]
+        ]
+        return [*models, *devices]
+
+    def _take(self, path: str, load: Callable[[], object]) -> None:
+        """Set the model or the GPU as the form would, with everything that follows from it."""
+        row = self._window.workspace.forms.row_of(path)
+        if row is None:
+            return
+        try:
+            row.commit(load())
+        except InferometerError as error:
+            row.refuse(error.problems[0])
+
+
+def _section_of(window: "MainWindow", row: FieldRow | None) -> str:
+    sections = window.workspace.forms.sections.values()
+    return next((s.head.title for s in sections if row is not None and s.isAncestorOf(row)), "")
