@@ -1,5 +1,8 @@
 """Prompts read on devices of their own, devices in several servers: reachable from a scenario, and sound."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,6 +10,7 @@ from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
 from core.estimator import estimate
 from core.explain.derivation import derive, keys_of
+from core.files import scenario_file
 from core.latency.machine import hand_over_of, link_of
 from core.memory.build import plan_memory
 from core.planning.request_life import request_life
@@ -25,6 +29,7 @@ from core.words import Words
 H100 = load_accelerator("H100 SXM5 80GB")
 LLAMA = load_model("meta-llama/Llama-3.1-8B-Instruct")
 R1 = load_model("deepseek-ai/DeepSeek-V3")
+SAMPLES = sorted((Path(__file__).resolve().parents[2] / "resources" / "samples").glob("*.json"))
 USERS = np.array([1.0, 2, 8, 64, 300, 1000, 10_000])
 
 
@@ -170,3 +175,13 @@ def test_a_faster_network_is_never_slower_and_servers_cost_time():
     assert (step(**staged, nodes=2) >= step(**staged)).all()
     whole = {"accelerators": 16, "tensor_parallel": 8}
     np.testing.assert_allclose(step(**whole, nodes=2), step(**whole))  # a copy in each
+
+
+def test_a_file_from_before_these_fields_opens():
+    """They have defaults that mean what was meant before."""
+    for path in SAMPLES:
+        tree = json.loads(path.read_text(encoding="utf-8"))
+        now = scenario_file.load(path)
+        for name in ("nodes", "network_gbit_per_s", "prefill_accelerators"):
+            del tree["deployment"][name]
+        assert scenario_file.loads(json.dumps(tree)) == now
