@@ -1,6 +1,7 @@
 """The ledger of a scenario, by the rules of its engine."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from core.memory import llama_cpp, mlx, sglang, tensorrt_llm, textbook, transformers, vllm
 from core.memory.ledger import Ledger
@@ -20,8 +21,12 @@ _PLANS: dict[EngineName, Callable[[Scenario], MemoryPlan]] = {
 }
 
 
+@lru_cache(maxsize=16)
 def plan_memory(scenario: Scenario) -> MemoryPlan:
-    """What the engine's rules yield before the requests are counted in."""
+    """What the engine's rules yield before the requests are counted in.
+
+    One estimate asks several times for the same scenario; the last few are kept.
+    """
     return _PLANS[scenario.engine.name](scenario)
 
 
