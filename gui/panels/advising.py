@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from core.errors import InferometerError
-from core.planning.advise import Suggestion, advise_steps, ranked
 from core.planning.curves import WorkloadCurves
+from core.planning.suggestion import Suggestion
 from core.planning.sweep import workload_curves
 from core.results import Estimate
 from core.spec.scenario import Scenario
@@ -70,6 +70,8 @@ class Advising(QObject):
     def _begin(self) -> None:
         if self._point is None:
             return
+        from core.planning.advise import advise_steps  # with the first advice, after the first paint
+
         self._curves.clear()
         self._steps = advise_steps(self._point)
         self._slice()
@@ -87,6 +89,8 @@ class Advising(QObject):
         self._turn.start()
 
     def _finish(self, point: Estimate) -> None:
+        from core.planning.advise import ranked
+
         best = ranked(self._found)
         self._steps, self._found = None, []
         self._stale.stop()

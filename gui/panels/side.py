@@ -1,17 +1,14 @@
 """Advice and derivation of one window: what they show, where they stand, what a click in them does."""
 
-from collections.abc import Callable
+import time
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QRect, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
-from core.explain.derivation import Derivation, derive, keys_of
-from core.explain.derivation_types import as_latex, as_markdown, as_text
-from core.explain.setting import setting_advice
 from core.memory.ledger import LINE_ORDER
-from core.planning.advise import Suggestion
+from core.planning.suggestion import Suggestion
 from core.results import Estimate
 from core.words import Words
 from gui.document import Document
@@ -22,17 +19,13 @@ from gui.panels.side_panel import SidePanel
 from gui.sizes import Sizes
 from gui.theme import manager, theme
 from gui.widgets.derivation_content import CHOICES, derivation_text, title_of
-from gui.widgets.glossary_popover import GlossaryPopover
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # at run time they come with the first derivation, after the first paint
+    from core.explain.derivation import Derivation
     from gui.workspaces.estimate import EstimateWorkspace
 
-_AFTER_MS = 15  # behind the plots: the working of a number is read, not watched
-_FORMS: dict[str, Callable[[Derivation, Words], str]] = {
-    "text": as_text,
-    "markdown": as_markdown,
-    "latex": as_latex,
-}
+# The working of a number is read, not watched: it follows when edits rest, or at last after so long.
+_REST_MS, _AT_LAST_S = 40, 0.6
 _INSTEAD = "memory_per_device"  # of a number that does not exist
 
 
@@ -60,7 +53,8 @@ class Side(QObject):
         self.panel = SidePanel(words)
         self.rail = Rail(words)
         self.advising = Advising(estimation, self)
-        self._later = QTimer(self, singleShot=True, interval=_AFTER_MS)
+        self._later = QTimer(self, singleShot=True, interval=_REST_MS)
+        self._due_since = 0.0
         self._later.timeout.connect(self.show_derivation)
         workspace.beside.addWidget(self.panel)
         workspace.beside.addWidget(self.rail)
@@ -119,6 +113,9 @@ class Side(QObject):
 
     def show_derivation(self) -> None:
         """Work out the number that is chosen, or, where there is none, the memory it fails by."""
+        from core.explain.derivation import derive
+
+        self._later.stop()
         point = self._estimation.estimate
         if point is None:
             return
@@ -137,13 +134,18 @@ class Side(QObject):
         self.selected.emit(key)
 
     def _on_point(self, _point: Estimate, _revision: int) -> None:
+        now = time.monotonic()
         if not self._later.isActive():
-            self._later.start()
+            self._due_since = now
+        if now - self._due_since < _AT_LAST_S:
+            self._later.start()  # once more: an edit follows an edit
 
     def _fill_choices(self, menu: QMenu) -> None:
         point = self._estimation.estimate
         if point is None:
             return
+        from core.explain.derivation import keys_of
+
         there = set(keys_of(point))
         lines = tuple(f"ledger.{key}" for key in LINE_ORDER)
         for group in (*CHOICES[:2], lines, CHOICES[2]):
@@ -156,17 +158,24 @@ class Side(QObject):
             menu.addSeparator()
 
     def _explain(self, key: str, view: QWidget) -> None:
+        from gui.widgets.glossary_popover import GlossaryPopover
+
         popover = GlossaryPopover(self._words, self.panel)
         popover.show_entry(key, view)
 
     def copy(self, form: str) -> None:
         """Put the derivation on the clipboard as "text", "markdown" or "latex"."""
+        from core.explain import derivation_types as forms
+
+        write = {"text": forms.as_text, "markdown": forms.as_markdown, "latex": forms.as_latex}[form]
         if self._shown is not None:
-            QGuiApplication.clipboard().setText(_FORMS[form](self._shown, self._words))
+            QGuiApplication.clipboard().setText(write(self._shown, self._words))
 
     # -- advice ----------------------------------------------------------------------------------
 
     def _show_advice(self, suggestions: tuple[Suggestion, ...], point: Estimate) -> None:
+        from core.explain.setting import setting_advice
+
         setting = self._words.phrase(setting_advice(point.scenario))
         self.panel.advice.show_advice(suggestions, point.verdict.state, setting)
         self.rail.set_count(len(suggestions))

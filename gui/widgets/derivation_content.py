@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from core.explain.derivation import Derivation, Step
-from core.explain.derivation_types import range_text
-from core.explain.expression import Sym, symbols_of
 from core.units import Shown
 from core.words import Words
 from gui.widgets.card_content import CARD_KEYS
+
+if TYPE_CHECKING:  # at run time they come with the first derivation, after the first paint
+    from core.explain.derivation import Derivation, Step
 
 # The numbers that can be chosen by name; everything else is reached by a click on it.
 CHOICES: tuple[tuple[str, ...], ...] = (
@@ -57,8 +58,10 @@ def title_of(key: str, words: Words, full: str = "") -> str:
     return full or words(f"derivation.titles.{key.replace('.', '_')}")
 
 
-def derivation_text(derivation: Derivation, words: Words) -> DerivationText:
+def derivation_text(derivation: "Derivation", words: Words) -> DerivationText:
     """A derivation in a language."""
+    from core.explain.derivation_types import range_text
+
     found = derivation.range
     source = "" if derivation.range_source is None else words.phrase(derivation.range_source)
     span = ""
@@ -75,11 +78,13 @@ def derivation_text(derivation: Derivation, words: Words) -> DerivationText:
     )
 
 
-def _steps(steps: Sequence[Step], words: Words) -> tuple[StepText, ...]:
+def _steps(steps: "Sequence[Step]", words: Words) -> tuple[StepText, ...]:
     return tuple(_step(step, words, step is steps[-1]) for step in steps)
 
 
-def _step(step: Step, words: Words, total: bool) -> StepText:
+def _step(step: "Step", words: Words, total: bool) -> StepText:
+    from core.explain.expression import Sym, symbols_of
+
     name, source = words.phrase(step.name), words.phrase(step.source)
     given = isinstance(step.formula, Sym)
     formula = "" if given else f"{step.symbol.name} = {step.formula_text}"

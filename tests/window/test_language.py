@@ -1,7 +1,5 @@
 """English and Chinese, switched while the window runs."""
 
-from collections.abc import Iterator
-
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
@@ -16,7 +14,7 @@ MARK = "¤"
 
 
 @pytest.fixture
-def marked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def marked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The other language is English with a mark in every text, whatever its catalogue holds."""
     real = core_words._catalogue
 
@@ -25,7 +23,6 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         return english if language == "en" else {key: MARK + text for key, text in english.items()}
 
     monkeypatch.setattr(core_words, "_catalogue", catalogue)
-    yield
 
 
 @pytest.fixture
