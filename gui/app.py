@@ -76,7 +76,7 @@ def start(
     preferences = Preferences(paths.preferences if paths else None)
     words = Words(language_of(language or preferences.choices.language))
     theme.apply(app, theme_name or preferences.choices.theme)
-    document, told = _first_document(file, preferences)
+    document, told = _first_document(file, preferences, words)
     recovery = Recovery(paths.recovery, document) if paths else None
     settings = window_settings(paths.window_state) if paths else None
     recent = RecentFiles(paths.recent if paths else None)
@@ -100,7 +100,7 @@ def start(
 
 
 def _first_document(
-    file: Path | None, preferences: Preferences
+    file: Path | None, preferences: Preferences, words: Words
 ) -> tuple[Document, Problem | tuple[Problem, ...]]:
     """The file asked for; else what was open last; else the first sample.
 
@@ -110,17 +110,17 @@ def _first_document(
         try:
             return _of_file(file)
         except InferometerError as error:
-            return _of_sample(samples()[0]), error.problems[0]
+            return _of_sample(samples()[0], words), error.problems[0]
     kind, _, key = preferences.choices.last_document.partition("sample:")
     if key and not kind:
         found = [sample for sample in samples() if sample.key == key]
-        return _of_sample(found[0] if found else samples()[0]), ()
+        return _of_sample(found[0] if found else samples()[0], words), ()
     if kind:
         try:
             return _of_file(Path(kind))[0], ()
         except InferometerError:
             pass  # moved or removed since: that is no news to start a day with
-    return _of_sample(samples()[0]), ()
+    return _of_sample(samples()[0], words), ()
 
 
 def _of_file(path: Path) -> tuple[Document, tuple[Problem, ...]]:
@@ -131,10 +131,10 @@ def _of_file(path: Path) -> tuple[Document, tuple[Problem, ...]]:
     return document, opened.notes
 
 
-def _of_sample(sample: Sample) -> Document:
+def _of_sample(sample: Sample, words: Words) -> Document:
     scenario = load_sample(sample)
     document = Document(scenario)
-    document.start(scenario, Origin(title=title_of(scenario)))
+    document.start(scenario, Origin(title=title_of(sample, words)))
     return document
 
 

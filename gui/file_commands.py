@@ -54,7 +54,7 @@ class FileCommands(QObject):
 
     def _begin(self, sample: Sample) -> None:
         scenario = load_sample(sample)
-        self._document.start(scenario, Origin(title=title_of(scenario)))
+        self._document.start(scenario, Origin(title=title_of(sample, self._words)))
         self._messages.drop("file")
         self._preferences.change(last_document=f"sample:{sample.key}")
 
@@ -231,7 +231,7 @@ class FileCommands(QObject):
         if not menu.isEmpty():
             return
         for sample in samples():
-            action = menu.addAction(title_of(load_sample(sample)))
+            action = menu.addAction(title_of(sample, self._words))
             action.triggered.connect(lambda _=False, sample=sample: self.new_from(sample))
 
     def fill_recent(self, menu: QMenu) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import resources
 from core.files import scenario_file
 from core.spec.scenario import Scenario
+from core.words import Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,6 @@ def load_sample(sample: Sample) -> Scenario:
     return scenario_file.loads(resources.read_bytes(sample.resource))
 
 
-def title_of(scenario: Scenario) -> str:
-    """What to call a scenario that has no file."""
-    return scenario.name or scenario.model.name
+def title_of(sample: Sample, words: Words) -> str:
+    """What to call a sample in a language."""
+    return words(f"samples.{sample.key}")

@@ -73,6 +73,13 @@ def test_both_languages_have_the_same_keys() -> None:
     assert sorted(CHINESE.keys() - ENGLISH.keys()) == []
 
 
+def test_every_sample_has_a_name_in_both_languages() -> None:
+    shipped = [path.stem for path in (ROOT / "resources/samples").glob("*.json")]
+    assert shipped
+    for language in LANGUAGES:
+        assert {f"samples.{name}" for name in shipped} <= texts(language).keys()
+
+
 def test_both_languages_have_the_same_order() -> None:
     """So that a person can read the two files side by side."""
     assert list(ENGLISH) == list(CHINESE)
