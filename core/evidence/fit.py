@@ -7,7 +7,9 @@ group.  Rows of one stack (model, device, engine and layout) share their errors,
 most take part.  Leaving a model or a device out re-fits with the same slopes and
 looks at what was left out; so does one measured point of a stack used as a scale.
 
-    python -m core.evidence.fit SERVER_POINTS.csv SPEED.jsonl [--write]
+    python -m core.evidence.fit SERVER_POINTS.csv SPEED.jsonl [--write | --grounds]
+
+``--grounds`` leaves the values as they are and only counts anew what each was fitted on.
 """
 
 import json
@@ -40,6 +42,7 @@ SCALES = {
 }
 ROWS_OF_A_STACK = 12
 _STEP = 0.04  # in the logarithm, for slopes
+_MOVES = 0.01  # slope from which a row has a say in a factor
 _ROUNDS, _INNER = 4, 4
 _LEAST_SHARE, _ENOUGH = 0.05, 0.01  # of a step; of the loss, to go on
 _MOST = 3.0  # log errors beyond are as bad
@@ -202,6 +205,16 @@ def calibrated(cases: Sequence[Case], errors: FloatArray) -> FloatArray:
     return out
 
 
+def grounds_of(problem: Problem, slope: FloatArray) -> list[dict[str, int]]:
+    """Rows that move with each factor, and of how many models and devices they are."""
+    found = []
+    for column in range(slope.shape[1]):
+        moved = [problem.cases[i] for i in np.flatnonzero(np.abs(slope[:, column]) >= _MOVES)]
+        models, devices = {case.model for case in moved}, {case.gpu for case in moved}
+        found.append({"rows": len(moved), "models": len(models), "devices": len(devices)})
+    return found
+
+
 def bands_of(cases: Sequence[Case], errors: Sequence[FloatArray]) -> dict[str, Any]:
     """p10 and p90 of measured / predicted by kind of model, of steps and of first tokens.
 
@@ -247,6 +260,10 @@ def main(arguments: Sequence[str]) -> int:
     cases = reading(Path(arguments[0]), Path(arguments[1]))
     factors = load_factors()
     problem, every = problem_of(thinned(cases), factors), problem_of(cases, factors)
+    if "--grounds" in arguments:
+        now = np.log([f.value for f in factors.entries])
+        _store(grounds_of(problem, slopes(problem, now, problem.errors(now))))
+        return 0
     theta, slope = fit(problem, print)
     known = every.errors(theta)
     out = {
@@ -267,7 +284,16 @@ def main(arguments: Sequence[str]) -> int:
     print(bands)
     if "--write" in arguments:
         _write(theta, groups, bands)
+        _store(grounds_of(problem, slope))
     return 0
+
+
+def _store(grounds: Sequence[dict[str, int]]) -> None:
+    place = Path(resources.__file__).parent / FILE
+    tree = json.loads(place.read_text(encoding="utf-8"))
+    for entry, found in zip(tree["factors"], grounds, strict=True):
+        entry["fitted_on"] = found
+    place.write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
 
 
 def _write(theta: FloatArray, groups: dict[str, Any], bands: dict[str, Any]) -> None:

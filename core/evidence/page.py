@@ -46,9 +46,10 @@ def accuracy_page(predictions: Iterable[Prediction], words: Words) -> str:
     lines += ["", f"## {words('page.fitted')}", "", words("page.fitted_about"), ""]
     factors = load_factors().entries
     lines += _table(
-        [words(f"page.{key}") for key in ("factor", "value", "start", "spread")],
+        [words(f"page.{key}") for key in ("factor", "value", "start", "spread", "fitted_on")],
         [_factor_row(factor) for factor in factors],
     )
+    lines += ["", f"## {words('page.not_modelled')}", "", words("page.not_modelled_about")]
     skipped = [p for p in found if p.skipped]
     lines += ["", f"## {words('page.skipped')}", ""]
     reasons: dict[str, int] = {}
@@ -87,7 +88,10 @@ def _left_out_rows(words: Words) -> list[list[str]]:
 
 
 def _factor_row(factor: Factor) -> list[str]:
-    return [f"`{factor.name}`", f"{factor.value:.3f}", f"{factor.start:.3f}", f"{factor.spread:.2f}"]
+    on = factor.fitted_on
+    grounds = "" if on is None else f"{on.rows} / {on.models} / {on.devices}"
+    values = (f"{factor.value:.3f}", f"{factor.start:.3f}", f"{factor.spread:.2f}")
+    return [f"`{factor.name}`", *values, grounds]
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

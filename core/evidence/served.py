@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Literal, cast
 
 import resources
-from core.errors import InferometerError
+from core.errors import InferometerError, Problem, UnreadableFile
 from core.evidence.naming import device_of, model_of
 from core.latency.efficiency import SERVER_ENGINES
 from core.latency.machine import compute_format, peak_flops
@@ -52,6 +52,11 @@ _SYSTEMS = {
     "gb10": "DGX Spark (GB10)",
 }
 LONGEST = 10**6
+# That a table must have; others may be missing.
+COLUMNS = (
+    *("id", "model_path", "system", "backend", "backend_version", "precision", "isl", "osl"),
+    *("moe_tp_size", "moe_ep_size", "silicon_ttft_ms", "silicon_tpot_ms"),
+)
 _MOST_OF_PEAK = 0.7  # that a whole server has been seen to reach, prompts and answers
 
 
@@ -101,8 +106,12 @@ Seen = set[tuple[str, ...]]
 def cases_of_points(text: str, seen: Seen | None = None) -> Iterator[Found]:
     """Cases of a table of served points, two a row; a run in ``seen`` or listed twice counts once."""
     known: Seen = set() if seen is None else seen
-    for row in csv.DictReader(io.StringIO(text)):
-        yield from point(row, known)
+    rows = csv.DictReader(io.StringIO(text))
+    missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
+    if missing:
+        raise UnreadableFile(Problem("evidence.columns", values={"columns": ", ".join(missing)}))
+    for row in rows:
+        yield from point({key: value or "" for key, value in row.items() if key is not None}, known)
 
 
 def point(row: dict[str, str], seen: Seen) -> Iterator[Found]:

@@ -16,6 +16,14 @@ from core.spec.base import Spec
 FILE = "data/efficiency/factors.json"
 
 
+class Grounds(Spec):
+    """What a value was fitted on: rows whose prediction it moves, of how many models and devices."""
+
+    rows: int = Field(ge=0)
+    models: int = Field(ge=0)
+    devices: int = Field(ge=0)
+
+
 class Factor(Spec):
     """One fitted value.  Empty texts: for all of them."""
 
@@ -26,6 +34,7 @@ class Factor(Spec):
     value: float = Field(gt=0)
     start: float = Field(gt=0)  # before the fit: from the kernels' tables or from a study of forms
     spread: float = Field(gt=0)  # of the prior, in the logarithm
+    fitted_on: Grounds | None = None
 
     @property
     def name(self) -> str:
