@@ -82,6 +82,7 @@ class Side(QObject):
         self.advising.late.connect(self._on_late)
         panel.advice.pointed.connect(self._point)
         panel.advice.applied.connect(self.apply)
+        panel.advice.why_asked.connect(self.explain_symptoms)
         panel.derivation.chosen.connect(self.select)
         panel.derivation.explain.connect(self._explain)
         panel.derivation.copy.connect(self.copy)
@@ -175,10 +176,24 @@ class Side(QObject):
 
     def _show_advice(self, suggestions: tuple[Suggestion, ...], point: Estimate) -> None:
         from core.explain.setting import setting_advice
+        from core.explain.symptoms import findings
 
         setting = self._words.phrase(setting_advice(point.scenario))
         self.panel.advice.show_advice(suggestions, point.verdict.state, setting)
+        self.panel.advice.offer_why(bool(findings(point)))
         self.rail.set_count(len(suggestions))
+
+    def explain_symptoms(self) -> None:
+        """What the numbers suffer from, the likely causes, how to check them."""
+        from core.explain.symptoms import findings
+        from gui.widgets.symptoms_popover import SymptomsPopover
+
+        point = self._estimation.estimate
+        if point is not None:
+            popover = SymptomsPopover(self._words, self.panel)
+            popover.fill(findings(point))
+            link = self.panel.advice.why
+            popover.open_below(link.mapToGlobal(link.rect().bottomLeft()))
 
     def _on_late(self) -> None:
         self.panel.advice.set_stale(True)

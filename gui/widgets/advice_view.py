@@ -10,6 +10,7 @@ from gui.theme import manager, theme
 from gui.widgets import paint
 from gui.widgets.advice_content import suggestion_text
 from gui.widgets.advice_item import AdviceItem
+from gui.widgets.link_button import LinkButton
 from gui.widgets.scrolling import bring_into_sight
 from gui.widgets.small_print import Print
 
@@ -35,6 +36,7 @@ class AdviceView(QWidget):
 
     pointed = Signal(object)
     applied = Signal(object)
+    why_asked = Signal()
     changed = Signal()  # there is other content, which may need another height
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
@@ -48,6 +50,9 @@ class AdviceView(QWidget):
         self._in_sight = 0
         self.setObjectName("advice")
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.why = LinkButton(parent=self)
+        self.why.clicked.connect(self.why_asked)
+        self.why.hide()
         self._list = _List()
         self._empty = Print(self._list, "ink2")
         self._foot = Print(self._list)
@@ -79,6 +84,10 @@ class AdviceView(QWidget):
         self._fill()
         self._scroll.verticalScrollBar().setValue(0)
 
+    def offer_why(self, offered: bool) -> None:
+        """Whether there are symptoms to explain."""
+        self.why.setVisible(offered)
+
     def set_stale(self, stale: bool) -> None:
         """The numbers are older than the scenario."""
         for item in self.items:
@@ -92,6 +101,9 @@ class AdviceView(QWidget):
 
     def _fill(self) -> None:
         w = self._words
+        self.why.setText(w("side.why"))
+        self.why.setAccessibleName(w("side.why_spoken"))
+        self.why.setToolTip(w("side.why_spoken"))
         texts = [suggestion_text(suggestion, w) for suggestion in self._suggestions]
         names = [paint.width(theme().font("body"), e.name) for text in texts for e in text.effects]
         column = max([theme().px(_LEAST_NAMES), *names])
@@ -183,6 +195,11 @@ class AdviceView(QWidget):
     def _lay_out(self) -> None:
         self._place(max(160, self.width()))
         head = theme().px(HEAD)
+        title = paint.width(theme().font("body_semibold"), self._words("advice.title"))
+        size = self.why.sizeHint()
+        left = _EDGE + round(title) + theme().px(8)
+        middle = theme().px(24)  # of the title's line
+        self.why.setGeometry(left, round(middle - size.height() / 2), size.width(), size.height())
         self._scroll.setGeometry(0, head, self.width(), max(0, self.height() - head))
         self._count()
         self.update()

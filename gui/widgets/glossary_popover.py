@@ -1,47 +1,30 @@
 """A word of the field, explained where it stands, with links to related words."""
 
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QWidget
 
 from core.explain.glossary import ENTRIES, Entry
 from core.words import Words
-from gui.theme import Role, theme
-from gui.widgets import paint
 from gui.widgets.derivation_step import StepView
-from gui.widgets.link_button import LinkButton
+from gui.widgets.popover import Popover
 
 _WIDTH = 300
-_MARGIN = 14
 
 
-class GlossaryPopover(QFrame):
-    """Closes with a click elsewhere or Escape."""
+class GlossaryPopover(Popover):
+    """One entry at a time; its links lead to others."""
 
     def __init__(self, words: Words, parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)
+        super().__init__(parent, _WIDTH)
         self._words = words
-        self._column = QVBoxLayout(self)
         self.entry: Entry | None = None
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
 
     def show_entry(self, key: str, beside: QWidget) -> None:
         """Explain a word below the place where it stands, kept on the screen."""
-        if not self.fill(key):
-            return
-        place = (
-            beside.name_place()
-            if isinstance(beside, StepView)
-            else beside.mapToGlobal(QPoint(0, beside.height()))
-        )
-        room = beside.screen().availableGeometry()
-        x = min(place.x(), room.right() - self.width())
-        y = place.y() + 4
-        if y + self.height() > room.bottom():
-            y = place.y() - theme().px(24) - self.height()
-        self.move(max(room.left(), x), max(room.top(), y))
-        self.show()
-        self.setFocus(Qt.FocusReason.PopupFocusReason)
+        if self.fill(key):
+            at_name = isinstance(beside, StepView)
+            below = beside.mapToGlobal(QPoint(0, beside.height()))
+            self.open_below(beside.name_place() if at_name else below)  # type: ignore[attr-defined]
 
     def fill(self, key: str) -> bool:
         """Put an entry in; False when there is none of that key."""
@@ -49,64 +32,15 @@ class GlossaryPopover(QFrame):
         if entry is None:
             return False
         self.entry = entry
-        self._clear()
-        t, w = theme(), self._words
-        margin = t.px(_MARGIN)
-        self._column.setContentsMargins(margin, margin - 3, margin, margin - 2)
-        self._column.setSpacing(t.px(5))
-        self.setFixedWidth(t.px(_WIDTH))
+        w = self._words
+        self.clear()
         name = w.phrase(entry.name)
         self.setAccessibleName(name)
-        self._text(name, "body_semibold", "ink")
-        self._text(w.phrase(entry.text), "body", "ink2")
+        self.text(name, "body_semibold", "ink")
+        self.text(w.phrase(entry.text), "body", "ink2")
         if entry.see:
-            self._links(entry)
-        self.adjustSize()
+            named = [(other, w.phrase(ENTRIES[other].name)) for other in entry.see if other in ENTRIES]
+            for other, link in self.links(named):
+                link.clicked.connect(lambda _=False, other=other: self.fill(other))
+        self.settle()
         return True
-
-    def _clear(self) -> None:
-        while (item := self._column.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
-
-    def _text(self, text: str, role: Role, token: str) -> None:
-        t = theme()
-        label = QLabel(text, self)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setWordWrap(True)
-        label.setFont(t.font(role))
-        palette = label.palette()
-        palette.setColor(label.foregroundRole(), getattr(t, token))
-        label.setPalette(palette)
-        self._column.addWidget(label)
-
-    def _links(self, entry: Entry) -> None:
-        holder = QWidget(self)
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(10)
-        room = self.width() - 2 * theme().px(_MARGIN)
-        used = 0
-        for key in entry.see:
-            other = ENTRIES.get(key)
-            if other is None:
-                continue
-            link = LinkButton(self._words.phrase(other.name), parent=holder)
-            used += link.sizeHint().width() + 10
-            if used > room:
-                link.deleteLater()
-                break
-            link.clicked.connect(lambda _=False, key=key: self.fill(key))
-            row.addWidget(link)
-        row.addStretch(1)
-        self._column.addWidget(holder)
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        """Raised ground in a hairline."""
-        t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.raised)
-        paint.frame(painter, self.rect().toRectF(), t.line2)
-        painter.end()

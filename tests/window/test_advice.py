@@ -8,11 +8,13 @@ from PySide6.QtGui import QEnterEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from core.explain.symptoms import findings
 from core.planning.advise import advise
 from core.spec.change import with_values
 from core.words import Words
 from gui.panels.side import Side
 from gui.widgets.advice_content import suggestion_text
+from gui.widgets.symptoms_popover import SymptomsPopover
 from gui.window import MainWindow
 
 
@@ -189,6 +191,28 @@ def test_what_does_not_start_is_helped_to_fit(qtbot: QtBot, complete: MainWindow
     assert side.advice
     assert all(s.fits for s in side.advice)
     assert any("—" in effect.old for item in side.panel.advice.items for effect in item.text.effects)
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")  # a popup without a screen
+def test_why_lists_symptoms_with_causes_checks_and_remedies(
+    qtbot: QtBot, complete: MainWindow, side: Side
+) -> None:
+    point = complete.estimation.estimate
+    assert point is not None
+    found = findings(point)
+    assert found
+    qtbot.mouseClick(side.panel.advice.why, Qt.MouseButton.LeftButton)
+    popover = side.panel.findChild(SymptomsPopover)
+    assert popover is not None
+    said, words = popover.texts(), Words("en")
+    for finding in found:
+        assert words.phrase(finding.symptom.name) in said
+        for cause in finding.causes:
+            assert words.phrase(cause.text) in said
+            assert f"Check: {words.phrase(cause.check)}" in said
+            assert f"Remedy: {words.phrase(cause.remedy)}" in said
+    assert popover.height() >= popover.childrenRect().height()
+    popover.close()
 
 
 def test_in_a_small_window_a_rail_opens_the_parts_over_the_centre(
