@@ -38,7 +38,7 @@ class Pools:
     readers: int
     decoding: StepPlan
     decoders: int
-    max_running: float  # requests that one decoder holds at a time
+    max_running: float | FloatArray  # requests that one decoder holds at a time
     transfer_bytes_per_token: float
     link_bytes_per_second: float
 
@@ -51,7 +51,7 @@ class Parts:
     wait: FloatArray
     read: FloatArray
     step: FloatArray
-    transfer: float
+    transfer: FloatArray  # (n,)
 
     @property
     def first_token(self) -> FloatArray:
@@ -65,7 +65,7 @@ class DisaggregatedLoad:
 
     requests_per_second: FloatArray  # (n,)
     time_to_first_token: FloatArray
-    transfer_seconds: float  # part of it
+    transfer_seconds: FloatArray  # (n,) part of it
     time_per_output_token: FloatArray
     reading_share: FloatArray  # (n,) of the readers' time in use
     queue_seconds: FloatArray  # (n,) part of the time to the first token
@@ -74,40 +74,40 @@ class DisaggregatedLoad:
 
 
 class _Reader:
-    """Times of the reading pool, which do not depend on the load."""
+    """Times of the reading pool, which do not depend on the load; arrays (n,) as the lengths may be."""
 
-    def __init__(self, pools: Pools, lengths: Lengths) -> None:
-        plan = pools.reading
-        self.prompt = lengths.prompt
-        stages, room = float(plan.stages), float(lengths.room(0.0))
-        chunk, carriers = min(room, lengths.prompt), max(1.0, lengths.prompt / room)
-        seconds = _reading(plan, lengths, chunk)
+    def __init__(self, pools: Pools, lengths: Lengths, n: int) -> None:
+        plan, stages = pools.reading, float(pools.reading.stages)
+        prompt, room = _wide(lengths.prompt, n), _wide(lengths.room(0.0), n)
+        seconds = _reading(plan, lengths, np.minimum(room, prompt))
         low, high = plan.first_token_band
         self.band = np.array([[low], [1.0], [high]])
-        passes = (carriers + stages - 1.0) / stages
-        self.alone = float(passes * seconds[EXPECTED])
+        passes = (np.maximum(1.0, prompt / room) + stages - 1.0) / stages
+        self.alone = passes * seconds[EXPECTED]
         self.read = np.maximum(self.band * self.alone, passes * seconds[BOUND])
-        self.busy = float(_reading(plan, lengths, room)[EXPECTED] * lengths.prompt / room / stages)
+        self.busy = _reading(plan, lengths, room)[EXPECTED] * prompt / room / stages
+        self.most = _FULL * pools.readers / self.busy  # requests per second that all readers carry
+        self.transfer = prompt * pools.transfer_bytes_per_token / pools.link_bytes_per_second
         over = plan.overheads
         self.base = 1e-3 * over.alone_ms[plan.kind]
         self.together = 1e-3 * (over.together_ms[plan.kind] - over.alone_ms[plan.kind])
 
-    def most(self, pools: Pools) -> float:
-        """Requests per second that the readers carry."""
-        return _FULL * pools.readers / self.busy
+
+def _wide(value: FloatArray | float, n: int) -> FloatArray:
+    return np.broadcast_to(np.asarray(value, dtype=np.float64), (n,))
 
 
-def _reading(plan: StepPlan, lengths: Lengths, chunk: float) -> FloatArray:
-    """Seconds (4,) of a step of ``chunk`` tokens, of one prompt or of several side by side."""
-    zero = np.zeros(1)
-    history = np.array([lengths.prefix + 0.5 * (lengths.prompt - chunk)])
-    return np.asarray(plan.seconds(slice(0, BOUND + 1), zero, zero, np.array([chunk]), history)[:, 0])
+def _reading(plan: StepPlan, lengths: Lengths, chunk: FloatArray) -> FloatArray:
+    """Seconds (4, n) of a step of ``chunk`` tokens, of one prompt or of several side by side."""
+    zero = np.zeros(len(chunk))
+    history = _wide(lengths.prefix + 0.5 * (lengths.prompt - chunk), len(chunk))
+    return plan.seconds(slice(0, BOUND + 1), zero, zero, np.ascontiguousarray(chunk), history)
 
 
 def disaggregated(pools: Pools, lengths: Lengths, users: FloatArray) -> DisaggregatedLoad:
     """Closed loop: ``users`` (n,) in the system, each waits for an answer before the next question."""
     users = np.asarray(users, dtype=np.float64).reshape(-1)
-    reader, steps = _Reader(pools, lengths), _steps(pools, lengths)
+    reader, steps = _Reader(pools, lengths, len(users)), _steps(pools, lengths)
     ceiling = _ceiling(pools, lengths, reader)
     crowd = 1.0 - pools.readers / np.maximum(users, pools.readers)
 
@@ -121,15 +121,15 @@ def disaggregated(pools: Pools, lengths: Lengths, users: FloatArray) -> Disaggre
     whole = parts.first_token[EXPECTED] + steps * step[EXPECTED]
     queue = users / rate - whole
     queue = np.where(queue > _LEAST_QUEUE * whole, queue, 0.0)
-    if ceiling == reader.most(pools):  # they wait to be read, not for room
-        parts, queue = replace(parts, wait=parts.wait + queue), np.zeros(len(users))
+    unread = np.where(ceiling == reader.most, queue, 0.0)  # those wait to be read, not for room
+    parts, queue = replace(parts, wait=parts.wait + unread), queue - unread
     return _load(pools, reader, parts, rate, queue, np.ones(len(users)))
 
 
 def disaggregated_open(pools: Pools, lengths: Lengths, rate: FloatArray) -> DisaggregatedLoad:
     """Open loop at ``rate`` (n,) requests per second; beyond the ceiling the queue is endless."""
     rate = np.asarray(rate, dtype=np.float64).reshape(-1)
-    reader = _Reader(pools, lengths)
+    reader = _Reader(pools, lengths, len(rate))
     ceiling = _ceiling(pools, lengths, reader)
     served = np.minimum(rate, ceiling)
     _, step = _solve(pools, lengths, len(rate), lambda found, _step: np.asarray(found > served))
@@ -145,9 +145,9 @@ def _solve(
 
     Everything follows from the requests that run in one decoder; ``beyond`` takes rate and step (n,).
     """
-    steps = max(_steps(pools, lengths), _LEAST_STEPS)
+    steps = np.maximum(_steps(pools, lengths), _LEAST_STEPS)
     low = np.full(n, math.log(_LEAST_RUNNING))
-    high = np.full(n, math.log(min(max(pools.max_running, 1.0), _MOST_RUNNING)))
+    high = np.log(_most_running(pools, n))
     for turn in range(_ROUNDS):
         logs = 0.5 * (low + high) if turn else high
         running = np.exp(logs)
@@ -186,7 +186,7 @@ def curve_of_pools(
         requests_per_second=served,
         prefill_share=np.zeros(shape),
         stable=load.stable,
-        transfer_seconds=np.full(shape, parts.transfer),
+        transfer_seconds=np.broadcast_to(parts.transfer, shape),
     )
 
 
@@ -205,24 +205,27 @@ def _load(
     )
 
 
-def _steps(pools: Pools, lengths: Lengths) -> float:
+def _steps(pools: Pools, lengths: Lengths) -> FloatArray:
     """Decode steps of one answer."""
-    return max(lengths.output - 1.0, 0.0) / pools.decoding.tokens_per_step
+    return np.asarray(np.maximum(lengths.output - 1.0, 0.0) / pools.decoding.tokens_per_step)
 
 
-def _ceiling(pools: Pools, lengths: Lengths, reader: _Reader) -> float:
-    """Requests per second that the busier pool can carry."""
-    by_reading = reader.most(pools)
-    steps, most = _steps(pools, lengths), np.array([min(max(pools.max_running, 1.0), _MOST_RUNNING)])
-    if not steps:
-        return by_reading
-    step = float(_step(pools, lengths, most, EXPECTED)[0])
-    return min(by_reading, pools.decoders * float(most[0]) / (steps * step))
+def _most_running(pools: Pools, n: int) -> FloatArray:
+    """Requests that one decoder has room for (n,)."""
+    return np.clip(_wide(pools.max_running, n), 1.0, _MOST_RUNNING)
+
+
+def _ceiling(pools: Pools, lengths: Lengths, reader: _Reader) -> FloatArray:
+    """Requests per second (n,) that the busier pool can carry."""
+    steps = np.maximum(_steps(pools, lengths), _LEAST_STEPS)
+    most = _most_running(pools, len(reader.busy))
+    decoded = pools.decoders * most / (steps * _step(pools, lengths, most, EXPECTED))
+    return np.asarray(np.minimum(reader.most, decoded))
 
 
 def _step(pools: Pools, lengths: Lengths, running: FloatArray, rows: slice | int) -> FloatArray:
     """Seconds ([3,] n) of a decode step of a decoder that has ``running`` (n,) requests."""
-    zero, context = np.zeros(len(running)), np.full(len(running), lengths.mean_context)
+    zero, context = np.zeros(len(running)), _wide(lengths.mean_context, len(running))
     inside = np.maximum(running / float(pools.decoding.stages), 1.0)
     return pools.decoding.seconds(rows, inside, context, zero, zero)
 
@@ -235,5 +238,4 @@ def _parts(
     middle = step[EXPECTED] if len(step) > 1 else step[0]
     base = reader.band * (reader.base + reader.together * crowd + 0.5 * middle)
     read = np.broadcast_to(reader.read, base.shape)
-    transfer = reader.prompt * pools.transfer_bytes_per_token / pools.link_bytes_per_second
-    return Parts(base, wait, read, step, transfer)
+    return Parts(base, wait, read, step, reader.transfer)

@@ -13,6 +13,8 @@ from core.explain.derivation import derive, keys_of
 from core.files import scenario_file
 from core.latency.machine import hand_over_of, link_of
 from core.memory.build import plan_memory
+from core.planning.explore import explore, result_of
+from core.planning.explore_axes import axis_for
 from core.planning.request_life import request_life
 from core.planning.started import started
 from core.quantities import EXPECTED
@@ -185,3 +187,17 @@ def test_a_file_from_before_these_fields_opens():
         for name in ("nodes", "network_gbit_per_s", "prefill_accelerators"):
             del tree["deployment"][name]
         assert scenario_file.loads(json.dumps(tree)) == now
+
+
+@pytest.mark.parametrize("path", ["workload.prompt_tokens", "workload.output_tokens", "workload.users"])
+def test_exploring_many_lengths_in_one_call_says_the_same(path):
+    base = scenario(prefill_accelerators=4)
+    x, y = axis_for(base, path, 5), axis_for(base, "workload.users", 3)
+    if path == "workload.users":
+        y = axis_for(base, "workload.prompt_tokens", 3)
+    for result in ("time_to_first_token", "output_throughput"):
+        grid = explore(base, x, y, result)
+        for i, j in ((0, 0), (2, 4), (1, 2)):
+            cell = x.apply(y.apply(base, i), j)
+            if not codes(cell):
+                assert grid.values[i, j] == pytest.approx(result_of(estimate(cell), result), rel=1e-6)
