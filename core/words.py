@@ -6,7 +6,7 @@ to the key itself, and a test keeps that from ever happening.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -85,6 +85,10 @@ class Words:
     def has(self, key: str) -> bool:
         """Whether the language itself has the key."""
         return key in self._texts
+
+    def listed(self, texts: Iterable[str]) -> str:
+        """Texts one after the other, with the mark that the language sets between them."""
+        return self("units.list_mark").join(texts)
 
     def problem(self, problem: Problem) -> str:
         """The sentence for a problem."""

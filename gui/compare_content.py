@@ -31,7 +31,7 @@ def names_of(
         elif not (short and apart):
             apart = ["gpus", *apart]
         apart = (["model"] if several else []) + apart[:_MOST_PARTS]
-        names.append(own or ", ".join(one[key] for key in apart))
+        names.append(own or words.listed(one[key] for key in apart))
     return names
 
 
@@ -67,7 +67,7 @@ def line_of(scenario: Scenario, baseline: Scenario, words: Words) -> str:
     if len(named) > _MOST_SUMMARY:
         rest = len(named) - _MOST_SUMMARY + 1
         named = [*named[: _MOST_SUMMARY - 1], words("compare.more", n=rest)]
-    return ", ".join(named)
+    return words.listed(named)
 
 
 def differences(scenario: Scenario, baseline: Scenario, words: Words) -> str:

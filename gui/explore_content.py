@@ -22,7 +22,7 @@ _UNITS = {
     "user_tokens_per_second": "tok/s",
     "output_throughput": "tok/s",
     "request_throughput": "req/s",
-    "kv_tokens": "tokens",
+    "kv_tokens": "tok",
 }
 # Figures within a decade, from the finest.
 _PARTS = ((1, 1.5, 2, 3, 4, 5, 7), (1, 1.5, 2, 3, 5, 7), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))

@@ -210,7 +210,7 @@ class FileCommands(QObject):
         first, rest = told[0][1], told[1:]
         links: list[Link] = [(self._words("window.dismiss"), self.intake.dismiss)]
         if rest:
-            first = self._words("intake.and_more", first=first.rstrip("."), count=len(rest))
+            first = self._words("intake.and_more", first=first.rstrip(".。"), count=len(rest))
             title = self._document.title
             links.insert(0, (self._words("intake.show"), lambda: self._show_notes(title, told)))
         self.intake.told.emit()

@@ -125,7 +125,7 @@ class Intake(QObject):
 
     def _on_devices(self, hardware: LocalHardware) -> None:
         if not any(one.accelerator is not None for one in hardware.devices):
-            known = ", ".join(one.device.name for one in hardware.devices)
+            known = self._words.listed(one.device.name for one in hardware.devices)
             key = "intake.no_devices" if not known else "intake.unknown_devices"
             self._tell("warn", self._words(key, names=known), ())
             return
@@ -169,7 +169,7 @@ class Intake(QObject):
         text = (
             sentence
             if not said
-            else words("intake.with", sentence=sentence.rstrip("."), rest=", ".join(said))
+            else words("intake.with", sentence=sentence.rstrip(".。"), rest=words.listed(said))
         )
         listed = [*remarks, *(("note", words("intake.ignored_option", option=o)) for o in ignored)]
         warned = any(severity != "note" for severity, _ in remarks)

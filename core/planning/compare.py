@@ -179,7 +179,7 @@ def shown_input(path: str, value: object) -> Shown | Phrase:
         part, _, name = path.partition(".")
         unit = field_meta(type(Scenario.model_fields[part].default), name).unit if name else ""
         if unit == "tokens":
-            return Shown(show_tokens(value), "tokens")
+            return Shown(show_tokens(value), "tok")
         if unit == "1":
             return Shown(f"{value:.2f}", "")
         text = show_count(value) if float(value).is_integer() else three_digits(value)
@@ -211,7 +211,7 @@ def _quantities(point: Estimate) -> dict[str, tuple[float | None, Shown, bool]]:
         False,
     )
     add("concurrent_users", float(capacity.at_once), Shown(show_count(capacity.at_once), ""), False)
-    add("kv_tokens", float(capacity.kv_tokens), Shown(show_count(capacity.kv_tokens), "tokens"), False)
+    add("kv_tokens", float(capacity.kv_tokens), Shown(show_count(capacity.kv_tokens), "tok"), False)
     return found
 
 

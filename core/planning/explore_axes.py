@@ -206,7 +206,7 @@ def shown_value(path: str, value: float) -> Shown:
     part, _, name = path.partition(".")
     unit = field_meta(type(_EXAMPLE[part]), name).unit if part in _EXAMPLE else "GB"
     if unit == "tokens":
-        return Shown(show_tokens(value), "tokens")
+        return Shown(show_tokens(value), "tok")
     if unit == "1":
         return Shown(f"{value:.2f}", "")
     text = show_count(value) if float(value).is_integer() else three_digits(value)

@@ -364,7 +364,7 @@ class RequestTimeline(Pane):
         life = self.life
         if life is None:
             return "", ""
-        spoken = ", ".join(self._said(span, life) for span in life.spans)
+        spoken = self.words.listed(self._said(span, life) for span in life.spans)
         seconds = self._time_at(self._pointer)
         if seconds is None:
             return "", spoken

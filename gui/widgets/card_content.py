@@ -81,7 +81,7 @@ def _finish(card: Card, words: Words) -> Card:
         parts.append(words(said, target=card.target))
     else:
         parts.append(card.target)
-    return Card(**{**card.__dict__, "spoken": ", ".join(p for p in parts if p)})
+    return Card(**{**card.__dict__, "spoken": words.listed(p for p in parts if p)})
 
 
 def _not_started(key: str, words: Words) -> Card:

@@ -124,6 +124,7 @@ def test_chinese_has_no_space_between_han_characters_or_at_full_width_marks() ->
 
 def test_chinese_sentences_have_full_width_punctuation() -> None:
     assert failing(f"[{HAN}][,;:?!]|[,;:?!] ?[{HAN}]|[{HAN}]\\.( |$)") == {}
+    assert {k: t for k, t in CHINESE.items() if re.search(r"\}[,;:] |[,;:] \{", t)} == {}
     sentences = {k: t for k, t in CHINESE.items() if re.search("[，。；？！]", t)}
     assert {k: t for k, t in sentences.items() if re.search(f"[{HAN}] ?\\(|\\)[{HAN}]", t)} == {}
 
