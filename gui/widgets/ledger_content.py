@@ -51,9 +51,9 @@ def _line_name(key: LineKey, estimate: Estimate, words: Words) -> str:
         return words(f"ledger.{key}")
     if not estimate.ledger.fits:
         return words("ledger.kv_cache_users", users=counted("units.users", counted_users(estimate)))
-    # A queue that grows for ever holds endless users; the cache holds what fits.
+    # A queue that grows for ever holds endless users; the cache holds those that are served.
     users = estimate.speed.users if estimate.speed else float(estimate.scenario.workload.users)
-    users = round(min(users, estimate.capacity.max_users or users))
+    users = round(min(users, estimate.capacity.at_once or users))
     return words("ledger.kv_cache_users", users=counted("units.users", users))
 
 
