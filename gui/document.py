@@ -215,6 +215,10 @@ class Document(QObject):
         now = stamp_of(self._origin.path)
         return now is not None and now != self._origin.stamp
 
+    def gone_from_disk(self) -> bool:
+        """Whether the file that was read or written here is there no more."""
+        return self._origin.stamp is not None and stamp_of(self._origin.path) is None
+
     # -- inside ----------------------------------------------------------------------------------
 
     def _push(self, new: Scenario, text: str, series: object | None) -> None:

@@ -5,13 +5,14 @@ Only that is worked out.  Every result carries the revision it belongs to, and a
 late is dropped.
 """
 
+import sys
 import time
 from dataclasses import dataclass
 from typing import Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from core.errors import InferometerError
+from core.errors import InferometerError, Problem
 from core.estimator import estimate
 from core.planning.curves import WorkloadCurves
 from core.planning.request_life import RequestLife, request_life
@@ -77,9 +78,9 @@ class Estimation(QObject):
         revision = self._document.revision
         try:
             result = estimate(self._document.scenario)
-        except InferometerError as error:
+        except Exception as error:  # noqa: BLE001 - the window stays usable whatever the core says
             self._later.stop()
-            self.failed.emit(error.problems, revision)
+            self._tell(error, revision)
             return
         self.estimate, self.revision = result, revision
         self.point_ready.emit(result, revision)
@@ -100,10 +101,18 @@ class Estimation(QObject):
         self._view_due_since = None
         try:
             self._emit_view(self.estimate, self.revision)
-        except InferometerError as error:
-            self.failed.emit(error.problems, self.revision)
+        except Exception as error:  # noqa: BLE001
+            self._tell(error, self.revision)
             return
         self.shown_revision = self.revision
+
+    def _tell(self, error: Exception, revision: int) -> None:
+        """A failure nobody expected goes to the log as well."""
+        if isinstance(error, InferometerError):
+            self.failed.emit(error.problems, revision)
+            return
+        sys.excepthook(type(error), error, error.__traceback__)
+        self.failed.emit((Problem("internal", values={"kind": type(error).__name__}),), revision)
 
     def _emit_view(self, point: Estimate, revision: int) -> None:
         if self._view == "curves":

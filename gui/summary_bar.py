@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui import icons
 from gui.theme import theme
+from gui.tips import plain
 from gui.widgets import paint
 
 HEIGHT = 36
@@ -45,8 +46,8 @@ class SummaryBar(QWidget):
         """A tooltip with the whole of what may be elided."""
         key = self._at(event.position().toPoint())
         tip = next((f"{title}: {summary}" for part, title, summary in self._parts() if part == key), "")
-        if tip != self.toolTip():
-            self.setToolTip(tip)
+        if plain(tip) != self.toolTip():
+            self.setToolTip(plain(tip))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrows walk along the parts, Enter and Space open."""

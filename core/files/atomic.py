@@ -5,12 +5,15 @@ import errno
 import os
 import stat
 import tempfile
+import time
 from pathlib import Path
 
 from core.errors import Problem, UnreadableFile, UnwritableFile
 from core.strict_json import MAX_BYTES, shortened
 
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
+_PREFIX, _ENDING = ".inferometer-", ".tmp"
+_STALE_S = 3600.0
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -77,7 +80,8 @@ def _mode_for(target: Path, shown: str) -> int:
 
 
 def _replace(target: Path, data: bytes, mode: int) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=".inferometer-", suffix=".tmp", dir=target.parent)
+    _clean(target.parent)
+    handle, temporary = tempfile.mkstemp(prefix=_PREFIX, suffix=_ENDING, dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -90,6 +94,17 @@ def _replace(target: Path, data: bytes, mode: int) -> None:
             os.unlink(temporary)
         raise
     _sync_folder(target.parent)
+
+
+def _clean(folder: Path) -> None:
+    """Remove what writers left behind that were ended while they wrote, which takes them seconds."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if not (entry.name.startswith(_PREFIX) and entry.name.endswith(_ENDING)):
+                continue
+            with contextlib.suppress(OSError):
+                if time.time() - entry.stat(follow_symlinks=False).st_mtime > _STALE_S:
+                    os.unlink(entry.path)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -73,7 +73,7 @@ def _problem(error: Any, tree: Any, prefix: str) -> Problem:
     elif kind == "control_characters":
         code = "field.control_characters"
     elif kind == "experts_per_token":
-        code, path = "model.top_k", f"{path}.experts_per_token"
+        code, path = "model.top_k", prefix + ".".join(_path((*error["loc"], "experts_per_token"), tree))
         values |= {"field": path, **context}
     elif kind in ("union_tag_invalid", "union_tag_not_found"):
         path = f"{path}.kind"

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWi
 
 from gui import icons
 from gui.theme import manager, theme
+from gui.tips import plain
 from gui.widgets import paint
 
 _ICONS = {"bad": "circle_x", "warn": "warn", "good": "circle_tick", "info": "info"}
@@ -58,7 +59,7 @@ class MessageStrip(QWidget):
         """Say ``text``; ``kind`` is "bad", "warn", "good" or "info"; actions are links behind the text."""
         self._kind = kind if kind in _ICONS else "info"
         self._text.setText(text)
-        self._text.setToolTip(text)
+        self._text.setToolTip(plain(text))
         self.setAccessibleName(text)
         for button in self._buttons:
             self._layout.removeWidget(button)

@@ -192,7 +192,7 @@ def test_a_screen_reader_is_told_name_and_operating_point(pane):
 def test_out_of_date_curves_are_grey_and_said_to_be(pane):
     pane.set_stale(True)
     image = picture(pane)
-    assert pane._heading()[1] == "updating"
+    assert pane._heading()[1] == "out of date"
     assert count(image, themes.theme().ghost) > 30
     pane.show(pane.curves, pane.estimate)
     assert count(picture(pane), main_colour(pane)) > 30
