@@ -69,7 +69,8 @@ class Words:
 
     def __call__(self, key: str, /, **values: object) -> str:
         """The text of a key with its places filled."""
-        text = self._texts.get(key) or _catalogue("en").get(key)
+        text = self._texts.get(key)
+        text = _catalogue("en").get(key) if text is None else text
         if text is None:
             return key
         filled = {k: self.phrase(v) if isinstance(v, Phrase) else v for k, v in values.items()}
@@ -89,6 +90,10 @@ class Words:
     def listed(self, texts: Iterable[str]) -> str:
         """Texts one after the other, with the mark that the language sets between them."""
         return self("units.list_mark").join(texts)
+
+    def sentences(self, texts: Iterable[str]) -> str:
+        """Sentences one after the other: with a space between them in English, with none in Chinese."""
+        return self("units.sentence_space").join(texts)
 
     def problem(self, problem: Problem) -> str:
         """The sentence for a problem."""

@@ -200,7 +200,7 @@ class FileCommands(QObject):
         named = not name or name in reason
         text = reason if named else self._words("window.file_problem", name=name, reason=reason)
         if shown:
-            text = f"{text} {self._words('window.shown_instead', name=shown)}"
+            text = self._words.sentences((text, self._words("window.shown_instead", name=shown)))
         links = [(self._words("window.dismiss"), lambda: self._messages.drop("file"))]
         self._messages.tell("file", "bad", text, links)
 

@@ -206,7 +206,7 @@ def _advice(suggestions: tuple[Suggestion, ...], words: Words) -> Table:
             for e in one.effects[:4]
             for key in (e.key,)
         )
-        cautions = " ".join(words.phrase(caution) for caution in one.cautions)
+        cautions = words.sentences(words.phrase(caution) for caution in one.cautions)
         purpose = words(f"advice.purposes.{one.purpose}")
         rows.append((words.phrase(one.title), purpose, effects, words.phrase(one.reason), cautions))
     names = ("change", "purpose", "effect", "reason", "caution")

@@ -46,7 +46,7 @@ def detail(result: SimulationResult) -> tuple[Phrase, ...]:
 
 def simulation_text(result: SimulationResult, words: Words) -> str:
     """Headline, percentiles with their confidence, rates, the cache."""
-    said = " ".join(words.phrase(part) for part in detail(result))
+    said = words.sentences(words.phrase(part) for part in detail(result))
     head = ["", words("simulate.mean"), *_SHOWN, words("simulate.p95_range")]
     named = (
         ("time_to_first_token", result.time_to_first_token),

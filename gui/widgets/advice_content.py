@@ -40,7 +40,7 @@ def suggestion_text(suggestion: Suggestion, words: Words) -> SuggestionText:
     count = _ROWS
     if any(effect.state == "warn" for effect in every[_ROWS : _ROWS + 1]):
         count += 1
-    note = " ".join(words.phrase(caution) for caution in suggestion.cautions)
+    note = words.sentences(words.phrase(caution) for caution in suggestion.cautions)
     told = [_sentence(effect, words) for effect in every]
     purpose = words(f"advice.purposes.{suggestion.purpose}")
     reason = words.phrase(suggestion.reason)
