@@ -106,6 +106,8 @@ class MainWindow(QWidget):
                 self.go_to,
                 lambda key: self.stack.show_key(key),
                 self.workspace.drag_users,
+                self.dialogs,
+                self.workspace.forms.catalogue,
             ),
         )
         messages = self.workspace.messages
@@ -161,8 +163,8 @@ class MainWindow(QWidget):
             "paste": self.files.intake.paste,
             "save": self.files.save,
             "save_as": self.files.save_as,
-            "undo": self.document.undo,
-            "redo": self.document.redo,
+            "undo": self.workspace.undo,
+            "redo": self.workspace.redo,
             "toggle_theme": self._toggle_theme,
             "quit": self.close,
         }

@@ -55,6 +55,8 @@ class Side(QObject):
         self.advising = Advising(estimation, self)
         self._later = QTimer(self, singleShot=True, interval=_REST_MS)
         self._due_since = 0.0
+        self._soon = QTimer(self, singleShot=True, interval=0)  # dies with this, unlike a single shot
+        self._soon.timeout.connect(self._settle)
         self._later.timeout.connect(self.show_derivation)
         workspace.beside.addWidget(self.panel)
         workspace.beside.addWidget(self.rail)
@@ -217,8 +219,10 @@ class Side(QObject):
         self._point(None)
         changes = [(change.path, change.value) for change in suggestion.changes]
         self._document.end_merge()
+        before = self._document.scenario
         self._document.set_values(changes, self._words.phrase(suggestion.title))
         self._document.end_merge()
+        self._workspace.changed_fields.show(before, self._document.scenario)
 
     # -- place -----------------------------------------------------------------------------------
 
@@ -272,5 +276,5 @@ class Side(QObject):
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
         """What lies over the centre follows the window's size."""
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest) and not self._docked:
-            QTimer.singleShot(0, self._settle)
+            self._soon.start()
         return False

@@ -14,6 +14,7 @@ from core.units import show_count
 from core.words import Words
 from gui.document import Document
 from gui.estimation import Estimation
+from gui.forms.changed import ChangedFields
 from gui.forms.panel import FormsPanel
 from gui.messages import MessageArea
 from gui.panels.side import Side
@@ -53,6 +54,7 @@ class EstimateWorkspace(QWidget):
         self.tabs = PlotTabs(estimation, words, self.ledger)
         self._opened = self._open_sections()
         self._arrange()
+        self.changed_fields = ChangedFields(self.forms)
         self.side = Side(self, document, estimation, words)
         manager.changed.connect(self._restyle)
         self._restyle()
@@ -188,6 +190,18 @@ class EstimateWorkspace(QWidget):
             rate = rate_for_users(scenario, float(users), float(point.capacity.kv_tokens))
             self._document.set_value("workload.request_rate", rate)
         self.users_dragged.emit()
+
+    def undo(self) -> None:
+        """Take the last edit back and show where."""
+        before = self._document.scenario
+        self._document.undo()
+        self.changed_fields.show(before, self._document.scenario)
+
+    def redo(self) -> None:
+        """Do it again and show where."""
+        before = self._document.scenario
+        self._document.redo()
+        self.changed_fields.show(before, self._document.scenario)
 
     # -- results ---------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from core.explain.symptoms import findings
 from core.planning.advise import advise
 from core.spec.change import with_values
 from core.words import Words
+from gui.forms.changed import Ring
 from gui.panels.side import Side
 from gui.widgets.advice_content import suggestion_text
 from gui.widgets.symptoms_popover import SymptomsPopover
@@ -102,6 +103,22 @@ def test_an_edit_right_after_applying_is_an_edit_of_its_own(complete: MainWindow
     complete.document.set_value("workload.users", 3)
     complete.document.undo()
     assert complete.document.scenario == applied
+
+
+def test_what_was_changed_is_ringed_for_a_moment(qtbot: QtBot, complete: MainWindow, side: Side) -> None:
+    """Where it is in sight: after Apply, and after taking it back."""
+    forms = complete.workspace.forms
+    index = next(
+        i for i, s in enumerate(side.advice) if any(forms.row_of(c.path) is not None for c in s.changes)
+    )
+    row = forms.row_of(side.advice[index].changes[0].path)
+    assert row is not None
+    forms.focus_field(row.path)
+    side.apply(side.advice[index])
+    assert row.findChild(Ring) is not None
+    qtbot.waitUntil(lambda: row.findChild(Ring) is None, timeout=3_000)
+    complete.actions_["undo"].trigger()
+    assert row.findChild(Ring) is not None
 
 
 def test_pointing_shows_a_ghost_in_cards_and_plots_and_leaving_takes_it_away(
