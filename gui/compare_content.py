@@ -86,6 +86,12 @@ def _value(scenario: Scenario, path: str) -> object:
     return value
 
 
+def row_name(row: Row, words: Words) -> str:
+    """A row's name; a target is told apart from the result of the same name."""
+    name = words.phrase(row.name)
+    return words("compare.target_of", name=name) if row.key.startswith("targets.") else name
+
+
 def cell_text(shown: Shown | Phrase, words: Words) -> str:
     """A value with its unit."""
     return words.phrase(shown) if isinstance(shown, Phrase) else str(shown)
@@ -111,7 +117,7 @@ def table_text(
             section = row.section
             lines.append(words(f"compare.sections.{section}"))
         unit, texts = _one_unit(row, words)
-        line = [words.phrase(row.name), unit]
+        line = [row_name(row, words), unit]
         for index, (cell, text) in enumerate(zip(row.cells, texts, strict=True)):
             line.append(text)
             if index != baseline:

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from core.planning.explore import ResultKey
 from core.planning.explore_axes import Axis, shown_value
 from core.quantities import FloatArray
-from core.spec.base import field_meta
 from core.spec.change import get_value
 from core.spec.scenario import Scenario
 from core.units import GIB, Shown, show_count, show_time, three_digits
-from core.words import Phrase, Words, counted
+from core.words import Words, counted
 from gui.exploration import Picture
 
 _TIMES = ("time_to_first_token", "time_per_output_token")
@@ -250,15 +249,10 @@ def range_text(axis: Axis) -> str:
     return f"{low} … {high}"
 
 
-def is_count(scenario: Scenario, path: str) -> bool:
-    """Whether an axis has whole numbers only."""
-    part, _, name = path.partition(".")
-    return field_meta(type(getattr(scenario, part)), name).kind == "count"
-
-
-def result_phrase(key: ResultKey) -> Phrase:
-    """A result's name."""
-    return Phrase(f"explore.results.{key}")
+def with_unit(shown: Shown, words: Words) -> str:
+    """A value of an axis with its unit in the language of the window."""
+    unit = words("explore.users_unit") if shown.unit == "users" else shown.unit
+    return f"{shown.number} {unit}".strip()
 
 
 def places(axis: Axis) -> FloatArray:

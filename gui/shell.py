@@ -38,7 +38,7 @@ class Shell(QObject):
         stack.switched.connect(window.toolbar.show_workspace)
         window.pinned.changed.connect(self._show_ghosts)
         window.estimation.point_ready.connect(self._on_point)
-        window.plots_shown.connect(self._show_ghosts)
+        window.workspace.tabs.tab_changed.connect(self._show_ghosts)  # also when the plots have come
         if window.recovery is not None:
             window.recovery.watch(window.pinned)
 

@@ -63,14 +63,13 @@ def badge(draw: Draw, x: float, y: float, text: str, series: int, bounds: QRectF
     left = min(max(x, bounds.left()), bounds.right() - size.width())
     middle = min(max(y, bounds.top() + size.height() / 2), bounds.bottom() - size.height() / 2)
     box = QRectF(QPointF(round(left), round(middle - size.height() / 2)), size)
-    for step in range(1, 12):
-        if draw.vacant(box.adjusted(-1, -1, 1, 1)):
+    clear = box
+    for step in range(1, 40):  # nearest free place above or below, then a little further to the left
+        if draw.vacant(clear.adjusted(-1, -1, 1, 1)) and bounds.contains(clear):
+            box = clear
             break
-        shift = (step + 1) // 2 * (size.height() + 2) * (-1 if step % 2 else 1)
-        moved = box.translated(0, shift)
-        if bounds.contains(moved) and draw.vacant(moved.adjusted(-1, -1, 1, 1)):
-            box = moved
-            break
+        rise = (step % 20 + 1) // 2 * 4.0 * (1 if step % 2 else -1)
+        clear = box.translated(-(size.width() + 2) if step >= 20 else 0.0, rise)
     draw.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     draw.painter.setPen(Qt.PenStyle.NoPen)
     draw.painter.setBrush(draw.theme.series_colour(series))

@@ -49,6 +49,11 @@ class GridCurves(GridPlot):
         else:
             self.axis = value_axis(most * self.factor)
 
+    def _changed(self) -> None:
+        self.refill()  # the labels that take room at the right are those of the curves
+        self._lay_out()
+        self.update()
+
     def _lay_out(self) -> None:
         super()._lay_out()
         if self.picture is not None:

@@ -31,6 +31,7 @@ from gui.explore_content import (
     places,
     show_result,
     ticks,
+    with_unit,
 )
 from gui.plots.draw import Draw, text_width
 from gui.theme import manager, theme
@@ -328,8 +329,7 @@ class GridPlot(QWidget):
             at = min(max(self.px(place_of(x, value)), rect.left() + 0.5), rect.right() - 0.5)
             draw.line(at, base - 4, at, base, t.axis)
         shown = shown_value(x.path, found[-1])
-        unit = shown.unit or self._words("explore.users_unit") if x.path == "workload.users" else shown.unit
-        text = f"{shown.number} {unit}".strip()
+        text = with_unit(shown, self._words)
         right = min(self.px(place_of(x, found[-1])) + draw.width(text) / 2, rect.right() + 0.0)
         last = draw.text(right, middle, text, t.ink3, align="right")
         edge = rect.left() - 1e9

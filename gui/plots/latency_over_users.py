@@ -236,11 +236,11 @@ class LatencyOverUsers(PlotPane):
                 draw.taken.append(QRectF(x - 7, y - 7, 14, 14))
                 self._value(draw, panel, x, y, three_digits(value))
                 self.ring(draw, x, y)
-            self._target_name(draw, part, curves, estimate)
             for ghost in self.ghosts:
                 if ghost.curves.load is not None:
                     values_of = part.values(ghost.curves.load)[EXPECTED] * part.factor
                     self.ghost_name(draw, panel, ghost, ghost.curves.load.users, values_of)
+            self._target_name(draw, part, curves, estimate)
         self._full_name(draw, curves)
 
     def _obstacles(self, draw: Draw, part: _Part, curves: WorkloadCurves, estimate: Estimate) -> None:

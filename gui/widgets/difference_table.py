@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 from core.planning.compare import Row
 from core.words import Words
 from gui import icons
-from gui.compare_content import cell_text
+from gui.compare_content import cell_text, row_name
 from gui.theme import Role, manager, theme
 from gui.widgets import paint
 from gui.widgets.series_card import letter_plate
@@ -67,7 +67,7 @@ class DifferenceTable(QAbstractScrollArea):
                 lines.append(_Line(words(f"compare.sections.{section}")))
             texts = tuple(cell_text(cell.shown, words) for cell in row.cells)
             changes = tuple(words.phrase(said) if (said := cell.change_said) else "" for cell in row.cells)
-            lines.append(_Line(words.phrase(row.name), row, texts, changes))
+            lines.append(_Line(row_name(row, words), row, texts, changes))
         self._lines, self._letters, self._baseline, self.empty = lines, tuple(letters), baseline, empty
         self.current = min(self.current, len(lines) - 1)
         self._measure()

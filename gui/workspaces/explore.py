@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
-from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
 from core.errors import InferometerError, Problem
@@ -13,19 +13,15 @@ from core.planning.explore_axes import Axis, changes_for
 from core.results import Estimate
 from core.spec.checks import check
 from core.spec.scenario import Scenario
-from core.units import GIB, Shown, show_count, show_time, three_digits
-from core.words import Words, percent
+from core.words import percent
 from gui.exploration import Exploration, Picture
-from gui.explore_content import axis_name, detail, headline, nearest, scale_of
-from gui.icons import icon
-from gui.sheets.sheet import Text
+from gui.explore_content import detail, headline, nearest
 from gui.sizes import GUTTER, Sizes
 from gui.theme import manager, theme
-from gui.widgets.explore_legend import ExploreLegend
-from gui.widgets.reading_table import Line, ReadingTable
 from gui.workspaces.explore_form import ExploreForm, Question, axes_of, first_question, fitting
+from gui.workspaces.explore_side import ExploreSide
 from gui.workspaces.heading import Heading
-from gui.workspaces.parts import Ground
+from gui.workspaces.parts import Edge, Ground, ProgressBar
 
 if TYPE_CHECKING:
     from gui.plots.grid_plot import Cell
@@ -79,7 +75,7 @@ class ExploreWorkspace(QWidget):
         self.stop.clicked.connect(self._stop)
         self.stop.hide()
         self.heading.add(self.stop)
-        self.bar = _Bar()
+        self.bar = ProgressBar()
         for plot in (self.map, self.curves):
             plot.pointed.connect(self._on_pointed)
             plot.taken.connect(self.adopt)
@@ -95,47 +91,21 @@ class ExploreWorkspace(QWidget):
         column.addWidget(self.bar)
         self._inner = QHBoxLayout()
         self._inner.addLayout(self._plots, 1)
-        self._inner.addWidget(self._right())
+        self.side = ExploreSide(words)
+        self.side.go_asked.connect(lambda: self.adopt(self._cell))
+        self.side.pin_asked.connect(self._pin)
+        self._inner.addWidget(self.side)
         column.addLayout(self._inner, 1)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         row.addWidget(self.form)
-        self._edge = _Edge()
+        self._edge = Edge()
         row.addWidget(self._edge)
         row.addWidget(centre, 1)
 
-    def _right(self) -> QWidget:
-        words = self._words
-        self._side = QWidget()
-        column = QVBoxLayout(self._side)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        self.legend = ExploreLegend(words)
-        self._reading_title = Text("body_semibold", "ink", words("explore.as_set"))
-        self.reading = ReadingTable()
-        self.go = QPushButton(words("explore.go_there"))
-        self.go.setProperty("kind", "primary")
-        self.go.clicked.connect(lambda: self.adopt(self._cell) if self._cell else None)
-        self.pin = QPushButton(words("compare.pin_short"))
-        self.pin.clicked.connect(self._pin)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        buttons.addWidget(self.go)
-        buttons.addWidget(self.pin)
-        buttons.addStretch(1)
-        column.addWidget(self.legend)
-        column.addSpacing(12)
-        column.addWidget(self._reading_title)
-        column.addWidget(self.reading)
-        column.addSpacing(4)
-        column.addLayout(buttons)
-        column.addStretch(1)
-        return self._side
-
     def _restyle(self) -> None:
         t = theme()
-        self.pin.setIcon(icon("pin"))
         self._inner.setContentsMargins(GUTTER, t.px(14), GUTTER, t.px(12))
         self._inner.setSpacing(t.px(28))
         self._show_legend()
@@ -148,7 +118,7 @@ class ExploreWorkspace(QWidget):
         t = theme()
         self.form.setFixedWidth(t.px(sizes.forms) - 1)
         self.heading.set_small(sizes.name == "small")
-        self._side.setFixedWidth(t.px(_RIGHT[sizes.name]))
+        self.side.setFixedWidth(t.px(_RIGHT[sizes.name]))
 
     def activate(self) -> None:
         """In sight: work out what is not there yet."""
@@ -166,7 +136,8 @@ class ExploreWorkspace(QWidget):
 
     def settled(self) -> bool:
         """Whether the picture is complete."""
-        return not self.exploration.working and self.map.picture is not None
+        idle = not self.exploration.working and not self._read_later.isActive()
+        return idle and self.map.picture is not None
 
     def pictures(self) -> list[tuple[str, QWidget]]:
         """The plot in sight."""
@@ -286,21 +257,8 @@ class ExploreWorkspace(QWidget):
             self.heading.say(headline(picture, scenario, self._words), detail(picture, scenario, self._words))
 
     def _show_legend(self) -> None:
-        from gui.plots.heat_map import class_colours
-
-        picture = self.map.picture
-        if picture is None:
-            return
-        unit, factor = scale_of(picture.result, max(self.map.limits, default=0.0))
-        name = self._words(f"explore.results.{picture.result}")
-        title = self._words("explore.legend", result=name, unit=unit) if unit else name
-        colours = [] if self.question.curves else class_colours(theme(), self.map.limits)
-        lines = ["hatch"] if not picture.starts.all() and not self.question.curves else []
-        misses = (picture.starts & ~picture.meets).any()
-        if self.question.outline and picture.meets.any() and misses and not self.question.curves:
-            lines.append("dot" if picture.x.is_category and picture.y.is_category else "target")
-        self.legend.setVisible(not self.question.curves)
-        self.legend.show_classes(title, colours, self.map.limits, factor, tuple(lines))
+        if self.map.picture is not None:
+            self.side.show_legend(self.map.picture, self.map.limits, self.question)
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -329,14 +287,12 @@ class ExploreWorkspace(QWidget):
 
     def _read(self) -> None:
         """The account of the cell under the pointer, or of the scenario as it is set."""
-        picture, words = self.map.picture, self._words
+        picture = self.map.picture
         own = self.map.own_cell()
         cell = self._cell
         if picture is None or (cell is not None and not _within(cell, picture)):
             cell = self._cell = None
         is_own = cell is None or cell == own
-        self._reading_title.setText(words("explore.as_set" if is_own else "explore.under_pointer"))
-        self.go.setEnabled(not is_own)
         point: Estimate | None = self._context.estimation.estimate
         if cell is not None and not is_own:
             try:
@@ -346,11 +302,7 @@ class ExploreWorkspace(QWidget):
             except InferometerError:
                 point = None
         at = own if is_own else cell
-        lines = [] if picture is None or at is None else _places(picture, at, words)
-        if point is None:
-            self.reading.show_lines([*lines, Line(words("explore.does_not_start"), "–", "bad")])
-        else:
-            self.reading.show_lines([*lines, *_account(point, words)])
+        self.side.show_reading(picture, at, point, is_own)
 
     # -- doing -----------------------------------------------------------------------------------
 
@@ -405,75 +357,3 @@ def _normal(scenario: Scenario, x: Axis, y: Axis) -> Scenario:
 def _within(cell: "Cell", picture: Picture) -> bool:
     rows, columns = picture.values.shape
     return cell[0] < rows and cell[1] < columns
-
-
-def _places(picture: Picture, cell: "Cell", words: Words) -> list[Line]:
-    return [
-        Line(axis_name(axis, words), str(axis.shown(index)))
-        for axis, index in ((picture.x, cell[1]), (picture.y, cell[0]))
-    ]
-
-
-def _account(point: Estimate, words: Words) -> list[Line]:
-    """The results of an estimate with the state of their targets."""
-    speed, targets, missed = point.speed, point.scenario.targets, point.verdict.missed
-    asked = {
-        "time_to_first_token": targets.time_to_first_token_s,
-        "time_per_output_token": targets.time_per_output_token_ms,
-        "concurrent_users": targets.users,
-    }
-    shown: dict[str, Shown] = {}
-    if speed is not None:
-        shown["time_to_first_token"] = show_time(speed.time_to_first_token.expected)
-        shown["time_per_output_token"] = show_time(speed.time_per_output_token.expected)
-        shown["output_throughput"] = Shown(three_digits(speed.output_throughput.expected), "tok/s")
-        shown["concurrent_users"] = Shown(show_count(point.capacity.at_once), "")
-    shown["memory_per_device"] = Shown(three_digits(point.ledger.needed_bytes / GIB), "GiB")
-    lines = []
-    for key, value in shown.items():
-        state = "" if asked.get(key) is None else "misses" if key in missed else "meets"
-        if key == "memory_per_device":
-            state = "bad" if speed is None else ""
-        lines.append(Line(words(f"explore.results.{key}"), str(value), state))
-    return lines
-
-
-class _Edge(QWidget):
-    """The hairline beside the form."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setFixedWidth(1)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """One line."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), theme().line)
-        painter.end()
-
-
-class _Bar(QWidget):
-    """How far the work is, 2 px; nothing where nothing is going on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._share = 0.0
-        self.setFixedHeight(2)
-        policy = self.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)
-        self.setSizePolicy(policy)
-        self.hide()
-
-    def show_share(self, share: float | None) -> None:
-        """A share between 0 and 1; None takes the bar away."""
-        self.setVisible(share is not None)
-        self._share = share or 0.0
-        self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """The part that is done."""
-        t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        painter.fillRect(0, 0, round(self.width() * self._share), 2, t.accent)
-        painter.end()

@@ -51,3 +51,44 @@ class Caption(QWidget):
         painter = QPainter(self)
         paint.text(painter, QRectF(self.rect()), self._text, t.font("caption"), t.ink3, paint.RIGHT)
         painter.end()
+
+
+class Edge(QWidget):
+    """The hairline beside the form."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedWidth(1)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """One line."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), theme().line)
+        painter.end()
+
+
+class ProgressBar(QWidget):
+    """How far the work is, 2 px; nothing where nothing is going on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._share = 0.0
+        self.setFixedHeight(2)
+        policy = self.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.setSizePolicy(policy)
+        self.hide()
+
+    def show_share(self, share: float | None) -> None:
+        """A share between 0 and 1; None takes the bar away."""
+        self.setVisible(share is not None)
+        self._share = share or 0.0
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The part that is done."""
+        t = theme()
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), t.canvas)
+        painter.fillRect(0, 0, round(self.width() * self._share), 2, t.accent)
+        painter.end()

@@ -1,0 +1,119 @@
+"""Beside the picture of an exploration: what its colours mean, and the account of one point."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from core.results import Estimate
+from core.units import GIB, Shown, show_count, show_time, three_digits
+from core.words import Words
+from gui.exploration import Picture
+from gui.explore_content import axis_name, scale_of, with_unit
+from gui.icons import icon
+from gui.sheets.sheet import Text
+from gui.theme import manager, theme
+from gui.widgets.explore_legend import ExploreLegend
+from gui.widgets.reading_table import Line, ReadingTable
+from gui.workspaces.explore_form import Question
+
+if TYPE_CHECKING:
+    from gui.plots.grid_plot import Cell
+
+
+class ExploreSide(QWidget):
+    """Legend, reading, and what can be done with the point that is read."""
+
+    go_asked = Signal()
+    pin_asked = Signal()
+
+    def __init__(self, words: Words, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = words
+        self.legend = ExploreLegend(words)
+        self.title = Text("body_semibold", "ink", words("explore.as_set"))
+        self.reading = ReadingTable()
+        self.go = QPushButton(words("explore.go_there"))
+        self.go.setProperty("kind", "primary")
+        self.go.clicked.connect(self.go_asked)
+        self.pin = QPushButton(words("compare.pin_short"))
+        self.pin.clicked.connect(self.pin_asked)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addWidget(self.go)
+        buttons.addWidget(self.pin)
+        buttons.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self.legend)
+        column.addSpacing(12)
+        column.addWidget(self.title)
+        column.addWidget(self.reading)
+        column.addSpacing(4)
+        column.addLayout(buttons)
+        column.addStretch(1)
+        manager.changed.connect(self._restyle)
+        self._restyle()
+
+    def _restyle(self) -> None:
+        self.pin.setIcon(icon("pin"))
+
+    def show_legend(self, picture: Picture, limits: tuple[float, ...], question: Question) -> None:
+        """Classes, hatch and outline, as far as they are in the picture."""
+        from gui.plots.heat_map import class_colours
+
+        self.legend.setVisible(not question.curves)
+        if question.curves:
+            return
+        unit, factor = scale_of(picture.result, max(limits, default=0.0))
+        name = self._words(f"explore.results.{picture.result}")
+        title = self._words("explore.legend", result=name, unit=unit) if unit else name
+        lines = ["hatch"] if not picture.starts.all() else []
+        if question.outline and picture.meets.any() and (picture.starts & ~picture.meets).any():
+            lines.append("dot" if picture.x.is_category and picture.y.is_category else "target")
+        self.legend.show_classes(title, class_colours(theme(), limits), limits, factor, tuple(lines))
+
+    def show_reading(
+        self, picture: Picture | None, cell: "Cell | None", point: Estimate | None, is_own: bool
+    ) -> None:
+        """The account of a point; ``is_own``: of the scenario as it is set."""
+        words = self._words
+        self.title.setText(words("explore.as_set" if is_own else "explore.under_pointer"))
+        self.go.setVisible(not is_own)
+        lines = [] if picture is None or cell is None else _places(picture, cell, words)
+        if point is None:
+            self.reading.show_lines([*lines, Line(words("explore.does_not_start"), "–", "bad")])
+        else:
+            self.reading.show_lines([*lines, *_account(point, words)])
+
+
+def _places(picture: Picture, cell: "Cell", words: Words) -> list[Line]:
+    return [
+        Line(axis_name(axis, words), with_unit(axis.shown(index), words))
+        for axis, index in ((picture.x, cell[1]), (picture.y, cell[0]))
+    ]
+
+
+def _account(point: Estimate, words: Words) -> list[Line]:
+    """The results of an estimate with the state of their targets."""
+    speed, targets, missed = point.speed, point.scenario.targets, point.verdict.missed
+    asked = {
+        "time_to_first_token": targets.time_to_first_token_s,
+        "time_per_output_token": targets.time_per_output_token_ms,
+        "concurrent_users": targets.users,
+    }
+    shown: dict[str, Shown] = {}
+    if speed is not None:
+        shown["time_to_first_token"] = show_time(speed.time_to_first_token.expected)
+        shown["time_per_output_token"] = show_time(speed.time_per_output_token.expected)
+        shown["output_throughput"] = Shown(three_digits(speed.output_throughput.expected), "tok/s")
+        shown["concurrent_users"] = Shown(show_count(point.capacity.at_once), "")
+    shown["memory_per_device"] = Shown(three_digits(point.ledger.needed_bytes / GIB), "GiB")
+    lines = []
+    for key, value in shown.items():
+        state = "" if asked.get(key) is None else "misses" if key in missed else "meets"
+        if key == "memory_per_device":
+            state = "bad" if speed is None else ""
+        lines.append(Line(words(f"explore.results.{key}"), str(value), state))
+    return lines

@@ -1,0 +1,220 @@
+"""The palette finds by what people type and does what it says; the page lists every shortcut."""
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from core.files import scenario_file
+from core.words import Words
+from gui.actions import COMMANDS
+from gui.palette import Palette
+from gui.palette_match import match
+from gui.shortcuts import groups
+from gui.window import MainWindow
+
+
+@pytest.fixture
+def opened(qtbot: QtBot, window: MainWindow) -> Palette:
+    window.show()
+    window.activateWindow()
+    return window.shell.open_palette("")
+
+
+def names(palette: Palette) -> list[str]:
+    return [entry.name for entry in palette.results()]
+
+
+# -- matching --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "better", "worse"),
+    [
+        ("sav", "Save as", "Canvas"),
+        ("gm", "GPU memory", "Programming"),
+        ("kv", "KV cache", "Marketing view"),
+        ("3090", "RTX 3090", "RTX 3080 90"),
+        ("pin", "Pin for comparison", "Shopping in"),
+        ("per", "Per token", "Super long percent"),
+    ],
+)
+def test_starts_of_words_beat_letters_within(query: str, better: str, worse: str) -> None:
+    good, poor = match(query, better), match(query, worse)
+    assert good is not None
+    assert poor is None or good.score > poor.score
+
+
+def test_words_of_a_query_are_found_in_any_order() -> None:
+    assert match("3090 qwen", "Qwen3-32B on two RTX 3090") is not None
+    assert match("qwen 4090", "Qwen3-32B on two RTX 3090") is None
+
+
+def test_found_letters_are_those_of_the_query() -> None:
+    text = "Copy command"
+    found = match("cc", text)
+    assert found is not None
+    assert [text[i].lower() for i in found.places] == ["c", "c"]
+    assert found.places == (0, 5)
+    assert match("zzz", text) is None
+    assert match("", text) is not None
+
+
+# -- finding ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind", "name"),
+    [
+        ("dark", "command", "Dark"),
+        ("compare", "command", "Go to Compare"),
+        ("roof", "command", "Roofline"),
+        ("prompt", "field", "Prompt"),
+        ("max_model_len", "field", "Max length"),
+        ("qwen3 32b", "model", "Qwen3-32B"),
+        ("h100", "gpu", None),
+        ("deepseek eight", "sample", "DeepSeek-V3 on eight H200"),
+    ],
+)
+def test_it_finds_by_what_people_type(opened: Palette, typed: str, kind: str, name: str | None) -> None:
+    QTest.keyClicks(opened.box, typed)
+    first = opened.results()[0]
+    assert first.kind == kind
+    assert name is None or first.name == name
+
+
+def test_a_greater_sign_lists_commands_only(opened: Palette, window: MainWindow) -> None:
+    window.shell.open_palette(">")
+    assert {entry.kind for entry in opened.results()} == {"command"}
+    listed = names(opened)
+    for command in COMMANDS:
+        action = window.actions_[command.id]
+        if action.isEnabled() and command.id not in ("search", "open_recent"):
+            assert action.text().rstrip("…") in listed
+
+
+def test_nothing_found_is_said(opened: Palette) -> None:
+    QTest.keyClicks(opened.box, "xqzxqzxqz")
+    assert not opened.results()
+    assert opened.list.spoken()
+    QTest.keyClick(opened.box, Qt.Key.Key_Return)
+    assert not opened.isHidden()
+
+
+# -- doing -----------------------------------------------------------------------------------------
+
+
+def run(qapp: QApplication, palette: Palette, typed: str) -> None:
+    QTest.keyClicks(palette.box, typed)
+    QTest.keyClick(palette.box, Qt.Key.Key_Return)
+    qapp.processEvents()
+
+
+def test_a_command_runs_and_the_palette_closes(
+    qapp: QApplication, opened: Palette, window: MainWindow
+) -> None:
+    run(qapp, opened, "go to explore")
+    assert window.stack.key == "explore"
+    assert opened.isHidden()
+
+
+def test_a_model_is_taken_over_as_one_edit(qapp: QApplication, opened: Palette, window: MainWindow) -> None:
+    before = window.document.scenario
+    run(qapp, opened, "qwen3 32b")
+    assert window.document.scenario.model.name == "Qwen3-32B"
+    window.document.undo()
+    assert window.document.scenario == before
+
+
+def test_a_field_gets_the_focus(qapp: QApplication, opened: Palette, window: MainWindow) -> None:
+    window.stack.show_key("compare")
+    window.shell.open_palette("")
+    run(qapp, opened, "shared prefix")
+    assert window.stack.key == "estimate"
+    row = window.workspace.forms.row_of("workload.shared_prefix_tokens")
+    assert row is not None
+    assert row.editor.isVisibleTo(window)
+    focused = QApplication.focusWidget()
+    assert focused is None or focused is row.editor
+
+
+def test_a_recent_file_is_opened(
+    qapp: QApplication,
+    window: MainWindow,
+    tmp_path,
+    scenario,  # type: ignore[no-untyped-def]
+) -> None:
+    file = tmp_path / "night-shift.json"
+    scenario_file.save(file, scenario)
+    window.recent.add(file)
+    window.show()
+    palette = window.shell.open_palette("")
+    assert "night-shift.json" in names(palette)
+    run(qapp, palette, "night shift")
+    assert window.document.path == file
+
+
+def test_arrows_go_round_and_escape_gives_the_focus_back(
+    qtbot: QtBot, opened: Palette, window: MainWindow
+) -> None:
+    count = len(opened.results())
+    assert count > 5
+    QTest.keyClick(opened.box, Qt.Key.Key_Up)
+    assert opened.list.current == count - 1
+    QTest.keyClick(opened.box, Qt.Key.Key_Down)
+    assert opened.list.current == 0
+    assert opened.box.accessibleDescription() == opened.list.spoken()
+    QTest.keyClick(opened.box, Qt.Key.Key_Escape)
+    assert opened.isHidden()
+
+
+def test_a_press_elsewhere_closes(qtbot: QtBot, opened: Palette, window: MainWindow) -> None:
+    qtbot.mouseClick(window.workspace.verdict, Qt.MouseButton.LeftButton)
+    assert opened.isHidden()
+
+
+def test_it_stays_inside_the_window(qapp: QApplication, opened: Palette, window: MainWindow) -> None:
+    for size in ((960, 600), (1280, 720), (1920, 1080)):
+        window.resize(*size)
+        qapp.processEvents()
+        window.shell.open_palette("")
+        assert window.rect().contains(opened.geometry())
+        assert not opened.grab().isNull()
+
+
+# -- shortcuts -------------------------------------------------------------------------------------
+
+
+def test_the_page_lists_every_shortcut(qtbot: QtBot, window: MainWindow) -> None:
+    listed = {keys for group in groups(Words("en")) for _, found in group.lines for keys in found}
+    for command in COMMANDS:
+        for keys in command.shortcuts:
+            assert QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText) in listed, command.id
+    window.show()
+    page = window.shell.show_shortcuts()
+    assert page.isVisible()
+    assert not page.grab().isNull()
+    QTest.keyClick(page, Qt.Key.Key_Escape)
+    assert page.isHidden()
+
+
+def test_no_shortcut_is_given_twice() -> None:
+    given = [keys for command in COMMANDS for keys in command.shortcuts]
+    assert len(given) == len(set(given))
+
+
+def test_palette_and_page_speak_the_language_of_the_window(
+    make_window: Callable[[], MainWindow], qtbot: QtBot
+) -> None:
+    window = make_window()
+    window.show()
+    window.shell.open_palette("")
+    window.shell.show_shortcuts()
+    window.language.use("zh_CN")
+    palette = window.shell.open_palette("")
+    assert palette.box.accessibleName() == Words("zh_CN")("actions.search")
+    assert window.shell.show_shortcuts().accessibleName() == Words("zh_CN")("actions.shortcuts")
