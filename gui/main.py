@@ -65,8 +65,7 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
     if not _has_display():
         cli.say(words("window.cli.no_display"))
         return 2
-    if options.smoke and options.file is not None and not _opens(options.file, words):
-        return 2
+    fine = not options.smoke or options.file is None or _opens(options.file, words)
     from gui import app as application
     from gui.paths import user_paths
 
@@ -93,7 +92,7 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
         if options.smoke:
             failed = window.estimation.curves is None
             print("FAILED" if failed else "READY", flush=True)
-            qt.exit(1 if failed else 0)
+            qt.exit(1 if failed else 0 if fine else 2)
 
     window.painted.connect(painted)
     window.plots_shown.connect(complete)

@@ -1,7 +1,7 @@
 """What goes wrong inside, or on the disk, is told once and takes nothing away."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,11 +25,11 @@ Make = Callable[[], MainWindow]
 
 
 @pytest.fixture
-def faults(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[type[BaseException]]]:
+def faults(monkeypatch: pytest.MonkeyPatch) -> list[type[BaseException]]:
     """What reaches the hook for faults, in place of a failing test."""
     seen: list[type[BaseException]] = []
     monkeypatch.setattr(sys, "excepthook", lambda kind, _error, _trace: seen.append(kind))
-    yield seen
+    return seen
 
 
 def broken(*_: object) -> None:

@@ -46,8 +46,8 @@ def test_a_bad_file_still_opens_the_window(root: Path, tmp_path: Path, content: 
     if content is not None:
         bad.write_bytes(content)
     done = run(root, tmp_path, "--smoke", str(bad))
-    assert (done.returncode, done.stdout.split()) == (0, ["READY"])
-    assert "Traceback" not in done.stderr
+    assert (done.returncode, done.stdout.split()) == (2, ["READY"])
+    assert "bad.json" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_without_a_display_it_says_what_to_do(root: Path, tmp_path: Path) -> None:
