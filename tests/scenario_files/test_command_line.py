@@ -62,7 +62,11 @@ def test_estimate_as_json(samples: list[Path]) -> None:
     done = run("estimate", str(samples[0]), "--json")
     tree = json.loads(done.stdout)
     assert (tree["format"], tree["schema"]) == ("inferometer-estimate", 1)
-    assert set(tree) == {"format", "schema", "scenario", "verdict", "memory", "capacity", "speed", "notes"}
+    parts = "format schema scenario verdict memory capacity speed cost notes"
+    assert set(tree) == set(parts.split())
+    cost = tree["cost"]
+    tokens = tree["speed"]["output_tokens_per_s"]["expected"]
+    assert cost["energy_j_per_token"]["expected"] == pytest.approx(cost["power_w"] / tokens)
     memory = tree["memory"]
     assert memory["fits"]
     assert sum(line["bytes"] for line in memory["lines"]) == memory["device_bytes"]
