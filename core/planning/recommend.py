@@ -24,8 +24,8 @@ from core.spec.search import Rank
 _VERIFIED = 3
 _REQUESTS = 600  # of a verifying run
 _MINUTES = 1e5  # s, a run ends by the number of its requests
-_REFINED = 150  # estimates
-_FAR = 1.3  # times a target; other formats of the same device change less
+_REFINED = 120  # estimates
+_FAR = 2.0  # times a target; other formats of the same device change less
 _DOUBT = 2.0  # times the speed wanted, by the guess
 
 
@@ -197,7 +197,7 @@ class _Picker:
             self._met.setdefault(best.device.name, _bits(best))
         elif closest is not None:
             self.near.append(closest)
-            # The other layouts fare no better than the fastest and the most divided.
+            # The other layouts fare no better than those that are best in something.
             self._tally.alike(len(left), closest.missed[0])
         return best
 
@@ -246,8 +246,8 @@ class _Picker:
     def _candidates(self, group: list[Combination]) -> list[Combination]:
         """Those that are worth estimating, the best first.
 
-        Of each pair of formats the layout that promises most and the most divided one; by price wide
-        formats first, since narrow ones cost quality, else the fastest first.
+        Of each pair of formats the layout that promises most, the one that reads a prompt soonest and the
+        most divided one; by price wide formats first, since narrow ones cost quality, else the fastest first.
         """
         chosen: list[Combination] = []
         pairs: dict[tuple[str, str], list[Combination]] = {}
@@ -255,8 +255,9 @@ class _Picker:
             pairs.setdefault((combination.weights, combination.cache), []).append(combination)
         for same in pairs.values():
             fastest = max(same, key=lambda c: c.guess)
+            soonest = min(same, key=lambda c: (c.prompt, -c.guess))
             divided = max(same, key=lambda c: (_degree(c), c.guess))
-            chosen += [fastest] if divided is fastest else [fastest, divided]
+            chosen += dict.fromkeys((fastest, soonest, divided))
         if self._by_width:
             return chosen
         return sorted(chosen, key=lambda c: -c.guess)

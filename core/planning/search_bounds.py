@@ -28,6 +28,7 @@ _CACHE_READS, _MATRICES = 0.6, 0.5  # usual shares of the peaks
 _WEIGHT_READS = ((16.0, 0.8), (8.0, 0.7), (0.0, 0.45))  # by bits a weight
 _STEP = 0.5e-3  # s beside the kernels
 _FAST_LINK, _SLOW_LINK = 12e-6, 35e-6  # s of one exchange between layers
+_FAST_SHARE, _SLOW_SHARE, _UNKNOWN_LINK = 0.7, 0.35, 16.0  # of the links' rates; GB/s
 _CROWD = 32.0  # requests at once, where a rate is given
 
 
@@ -45,8 +46,12 @@ class Field:
         self.single = np.array(
             [(d.unified_memory and d.scale_up.max_devices < 2) or d.form_factor == "Laptop" for d in devices]
         )
-        slow = [d.scale_up.gbps_per_direction is None for d in devices]
+        fast = np.array([d.scale_up.gbps_per_direction or math.nan for d in devices])
+        host = np.array([d.pcie.gbps_per_direction or _UNKNOWN_LINK for d in devices])
+        slow = np.isnan(fast)
         self.exchange = np.where(slow, _SLOW_LINK, _FAST_LINK)
+        # bytes/s that an all-reduce moves
+        self.link = 1e9 * np.where(slow, _SLOW_SHARE * host, _FAST_SHARE * fast)
 
     def peaks(self, weights: str) -> FloatArray:
         """FLOP/s of the unit that multiplies the format."""
@@ -63,6 +68,7 @@ class Bounds:
     per_token: FloatArray  # s, at least
     first_token: FloatArray  # s, at least
     guess: FloatArray  # output tokens a second, roughly
+    prompt: FloatArray  # s of one prompt, roughly
 
 
 class Load:
@@ -75,7 +81,7 @@ class Load:
         experts = [k.channel_mixer for k in self._arch.kinds if isinstance(k.channel_mixer, MixtureOfExperts)]
         self._visited = max((e.experts_per_token / e.experts for e in experts), default=1.0)
         prompt = max(1, self._work.prompt_tokens - self._work.shared_prefix_tokens)
-        self._prompt_flops = 2.0 * self._active * prompt
+        self._prompt_tokens, self._prompt_flops = float(prompt), 2.0 * self._active * prompt
         engine, draft = base.engine, base.speculative
         self._budget = engine.gpu_memory_utilization if engine.name in ("vllm", "textbook") else 1.0
         # A draft that is accepted gives several tokens for one reading of the weights.
@@ -91,8 +97,8 @@ class Load:
         first = self._prompt_flops / (peaks * tp)
         bits = float(WEIGHT_FORMATS[weights].bits)
         reads = next(share for least, share in _WEIGHT_READS if bits >= least)
-        guess = self._guess(field, peaks, place, total / reads, cache, usable - needed)
-        return Bounds(needed, usable, per_token, first, guess)
+        guess, prompt = self._guess(field, peaks, place, total / reads, cache, usable - needed)
+        return Bounds(needed, usable, per_token, first, guess, prompt)
 
     def _guess(
         self,
@@ -102,7 +108,8 @@ class Load:
         reading: float,
         cache: str,
         pool: FloatArray,
-    ) -> FloatArray:
+    ) -> tuple[FloatArray, FloatArray]:
+        """Output tokens a second, and seconds of one prompt."""
         work, tp, pp = self._work, place.tensor_parallel, place.pipeline_parallel
         tokens = float(work.prompt_tokens + work.output_tokens)
         held = float(_cache_bytes(Identity(self._arch), cache, tokens)) / (tp * pp)
@@ -114,11 +121,14 @@ class Load:
         step = reading * touched / (tp * field.bandwidth)
         step = step + running * held * pp / (_CACHE_READS * field.bandwidth)
         step = step + 2.0 * self._active * running / (_MATRICES * peaks * tp) + _STEP
-        if tp > 1:
-            step = step + 2.0 * self._arch.layers * field.exchange
         prompt = self._prompt_flops / (_MATRICES * peaks * tp * pp)
+        if tp > 1:
+            # Two all-reduces a layer of 16-bit activations, in a ring.
+            moved = 2.0 * (tp - 1) / tp * 2.0 * self._arch.layers * 2.0 * self._arch.hidden
+            step = step + 2.0 * self._arch.layers * field.exchange + running * moved / field.link
+            prompt = prompt + self._prompt_tokens * moved / field.link / pp
         life = work.output_tokens * step / self._gained + inside * prompt
-        return np.asarray(place.replicas * inside * work.output_tokens / life)
+        return np.asarray(place.replicas * inside * work.output_tokens / life), np.asarray(prompt)
 
 
 @lru_cache(maxsize=256)

@@ -66,6 +66,7 @@ class Combination:
     value: float = 0.0
     limit: float = 0.0
     guess: float = 0.0  # output tokens a second, roughly
+    prompt: float = 0.0  # s of one prompt, roughly
 
     def scenario(self, base: Scenario) -> Scenario:
         """The scenario with this hardware and these formats."""
@@ -120,6 +121,8 @@ def layouts(base: Scenario, count: int) -> tuple[Deployment, ...]:
             expert_parallel=ep,
             attention_data_parallel=dp,
             link=link,
+            nodes=max(1, count // NODE),
+            network_gbit_per_s=base.deployment.network_gbit_per_s,
         )
 
     if base.engine.name not in _SERVERS and base.engine.name != "textbook":
@@ -223,8 +226,8 @@ def _judged(
             continue
         hit = next((k for k, wrong in enumerate(over) if wrong[i]), None)
         if hit is None:
-            guess = float(bounds.guess[i])
-            yield Combination(device, place, weights, cache, paid, guess=guess)
+            guess, prompt = float(bounds.guess[i]), float(bounds.prompt[i])
+            yield Combination(device, place, weights, cache, paid, guess=guess, prompt=prompt)
         else:
             reason, value, limit = failed[hit]
             yield Combination(device, place, weights, cache, paid, reason, float(value[i]), float(limit[i]))

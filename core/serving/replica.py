@@ -151,7 +151,6 @@ class Replica:
             last = self.table.mixed(n, context + steps - 1, tokens, depth + (steps - 1) * tokens)
             seconds = 0.5 * steps * (first + last)
         self._first = seconds / steps
-        self._last = self.table.lag(n, context, tokens, depth)
         self.end = now + seconds + self._pause
         self.busy_prompts += seconds + self._pause
         self._pause = 0.0
@@ -380,7 +379,7 @@ class Replica:
             active.done += chunk
             if active.done >= active.target:
                 self.reading.remove(active)
-                self._read_whole(active, now + self._last, ended)
+                self._read_whole(active, now, ended)
         self._leave(now, ended)
 
     def _read_whole(self, active: Active, shown: float, ended: list[Active]) -> None:

@@ -19,6 +19,7 @@ from core.memory.build import build_ledger
 from core.memory.capacity import capacity, starts
 from core.quantities import EXPECTED
 from core.serving.cache_pool import cache_pool, endless
+from core.serving.load import LoadCurve
 from core.serving.policies import STATIC_ENGINES, policy_of
 from core.serving.replica import NEVER, Replica, Settings
 from core.serving.requests import Active, Records
@@ -65,8 +66,9 @@ class Run:
         service = prepare(scenario)
         self._build(service, quantile)
         self._router = Router(scenario.simulation.routing, self._first_stop)
-        self._source = Source(scenario, trace, self._life(service))
-        self._base, self._own_more, self._wait, self._burst = self._server(service)
+        steady = self._steady(service)
+        self._source = Source(scenario, trace, _life(steady, scenario))
+        self._server = _server(service, None if self._source.from_trace else steady)
         self._limit = math.inf if scenario.engine.name == "textbook" else scenario.engine.max_model_len
         self.clock = 0.0
         self.done = self.refused = 0
@@ -120,28 +122,13 @@ class Run:
         place = self.scenario.deployment
         return place.readers * (service.replicas // place.replicas)
 
-    def _life(self, service: Service) -> float:
-        """Seconds that a request stays, by the steady state: users begin anywhere within one such time."""
+    def _steady(self, service: Service) -> LoadCurve | None:
+        """The steady state of users; None for an arrival rate."""
         work = self.scenario.workload
         if work.load != "users":
-            return 1.0
+            return None
         tokens = capacity(self.scenario, build_ledger(self.scenario, 1.0)).kv_tokens
-        curve = closed_loop(service, np.array([float(work.users)]), tokens)
-        first, each = curve.time_to_first_token[EXPECTED, 0], curve.time_per_output_token[EXPECTED, 0]
-        return float(first + max(0, work.output_tokens - 1) * each)
-
-    def _server(self, service: Service) -> tuple[float, float, float, float]:
-        """The server's own time: base, more of the own prompt, for each that waits; see lifecycle."""
-        plan = service.plan
-        if isinstance(plan, TextbookPlan):
-            return 0.0, 0.0, 0.0, 1.0
-        over, kind = plan.overheads, plan.kind
-        base = 1e-3 * over.alone_ms[kind]
-        work = self.scenario.workload
-        if work.load == "users" and not self._source.from_trace:
-            others = 1.0 - 1.0 / max(1.0, work.users / service.replicas)
-            base += 1e-3 * (over.together_ms[kind] - over.alone_ms[kind]) * others
-        return base, over.own_prefill - 1.0, 1e-3 * over.waiting_request_ms[kind], over.burst
+        return closed_loop(service, np.array([float(work.users)]), tokens)
 
     # -- running -----------------------------------------------------------------------------------
 
@@ -213,25 +200,33 @@ class Run:
             self.refused += 1
             return
         self.records.replica[index] = replica.number
-        if not self._base and not self._wait:
+        server, inside = self._server, replica.inside
+        if server is None:
             replica.approaching += 1
             replica.arrive(active, asked.time)
             return
-        others = len(replica.waiting) + len(replica.reading) + replica.approaching
-        inside = replica.inside
-        delay = self._base + self._own_more * self._own(replica, asked.prompt)
-        delay += min(others * self._wait / self._burst, inside * self._wait)
+        own, lag = self._own(replica, asked.prompt)
+        delay = server.base + server.own * own + lag
+        if server.inside:
+            delay += server.each * min(inside, server.inside)
+        else:
+            waiting = len(replica.waiting) + len(replica.reading) + replica.approaching
+            delay += server.each * min(waiting / server.burst, inside)
         replica.approach(asked.time)
         self._push(asked.time + delay, (active, replica))
 
-    def _own(self, replica: Replica, prompt: int) -> float:
-        """Seconds of the steps that carry a prompt, without what else is in the queue."""
-        prefix, budget = replica.settings.prefix, replica.settings.budget
+    def _own(self, replica: Replica, prompt: int) -> tuple[float, float]:
+        """Seconds of the steps that carry a prompt, without what else is in the queue, and what its last
+        step still takes in later pipeline stages when the others go on: the way comes before the queue
+        here, which changes no sum.
+        """
+        prefix, budget, table = replica.settings.prefix, replica.settings.budget, replica.table
         left = max(1, prompt - prefix)
         chunk = min(left, budget)
         n = replica.decoding.n if replica.mixes else 0
-        context = replica.mean_context if n else 0.0
-        return left / chunk * replica.table.mixed(n, context, chunk, prefix + 0.5 * left)
+        context, depth = replica.mean_context if n else 0.0, prefix + 0.5 * left
+        lag = table.lag(n, context, chunk, depth) if table.stages > 1 else 0.0
+        return left / chunk * table.mixed(n, context, chunk, depth), lag
 
     def _ended(self, active: Active, replica: Replica, now: float) -> None:
         records, index = self.records, active.index
@@ -254,6 +249,47 @@ class Run:
     def result(self) -> SimulationResult:
         """What is known so far; of a finished run everything."""
         return summarise(self.scenario, self.records, self.replicas, self.clock, self.refused, self.finished)
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """The server's own time on the way to the queue; the terms are those of ``core.serving.lifecycle``."""
+
+    base: float  # s
+    own: float  # of the time of the own prompt
+    each: float  # s for each other request
+    burst: float  # share of the others that counts where fewer wait
+    inside: float = 0.0  # users: others that count at most; 0: those that wait at the moment
+
+
+def _server(service: Service, steady: LoadCurve | None) -> _Server | None:
+    """None by the textbook rules, which know no server.
+
+    Users who start together collide; what they wait for each other beyond the queue that a schedule
+    of independent users makes is spread over all.
+    """
+    plan = service.plan
+    if isinstance(plan, TextbookPlan):
+        return None
+    over, kind = plan.overheads, plan.kind
+    base, each = 1e-3 * over.alone_ms[kind], 1e-3 * over.waiting_request_ms[kind]
+    own = over.own_prefill - 1.0
+    terms = None if steady is None else steady.terms
+    if terms is None:
+        return _Server(base, own, each, over.burst)
+    inside, share = float(terms.inside[0]), float(terms.share[0])
+    base = float(terms.server[0])
+    queued = max(0.0, 1.0 - share)
+    collide = max(0.0, float(terms.before[0]) - queued) * float(terms.added[0])
+    return _Server(base, own, float(terms.wait[0]) + collide, over.burst, max(inside - 1.0, 1e-9))
+
+
+def _life(steady: LoadCurve | None, scenario: Scenario) -> float:
+    """Seconds that a request stays: users begin anywhere within one such time."""
+    if steady is None:
+        return 1.0
+    first, each = steady.time_to_first_token[EXPECTED, 0], steady.time_per_output_token[EXPECTED, 0]
+    return float(first + max(0, scenario.workload.output_tokens - 1) * each)
 
 
 def _end(replica: Replica) -> float:

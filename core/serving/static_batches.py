@@ -28,6 +28,7 @@ class StaticReplica(Replica):
             batch.append(waiting.popleft())
         for active in batch:
             active.target, active.done = prompt, min(self.settings.prefix, prompt - 1)
+            active.chain, active.own = (), None  # nothing is kept from one batch to the next
             active.blocks = self._blocks(prompt, output)
             self.decoding.take(active.blocks)
             self.running[active.index] = active

@@ -79,8 +79,10 @@ def parse_trace(data: bytes) -> Trace:
         raise UnreadableFile(Problem("trace.not_text"))
     if not text.strip():
         raise UnreadableFile(Problem("trace.empty"))
-    rows = _objects(text) if text.lstrip().startswith("{") else _table(text)
-    return _trace(rows)
+    if text.lstrip().startswith("{"):
+        return _trace(_objects(text))
+    plain = _plain_table(text)
+    return _trace(_table(text)) if plain is None else plain
 
 
 @dataclass(slots=True)
@@ -110,6 +112,28 @@ def _table(text: str) -> Iterator[_Row]:
             yield _Row(reader.line_num, *(None if p is None else cells[p] for p in places))
     except csv.Error:
         raise UnreadableFile(Problem("trace.row", values={"line": reader.line_num})) from None
+
+
+def _plain_table(text: str) -> Trace | None:
+    """A long table of nothing but sound numbers, column by column; None where there is more to say."""
+    head, _, rest = text.partition("\n")
+    separator = max(",;\t", key=head.count)
+    names = [name.strip().lower() for name in head.strip().split(separator)]
+    columns = [_first(names, known) for known in (_TIME, _INPUT, _OUTPUT)]
+    shared = any(_first(names, known) is not None for known in (_PREFIX, _PREFIX_TOKENS))
+    lines = rest.split("\n", MOST_ROWS + 1)
+    if shared or '"' in text or None in columns or not lines or len(lines) > MOST_ROWS:
+        return None
+    try:
+        cells = [line.split(separator) for line in lines if line.strip()]
+        table = np.array([[row[c] for row in cells] for c in columns if c is not None], dtype=np.float64)
+    except (ValueError, IndexError):
+        return None
+    if not table.size or not np.isfinite(table).all() or table.min() < 0 or table[1:].max() > _MOST_TOKENS:
+        return None
+    order = np.argsort(table[0], kind="stable")
+    times, prompt, output = table[:, order]
+    return Trace(times - times[0], np.maximum(np.rint(prompt), 1.0), np.maximum(np.rint(output), 1.0))
 
 
 def _places(names: list[str]) -> list[int | None]:

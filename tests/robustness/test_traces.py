@@ -1,0 +1,181 @@
+"""Trace files as people have them: the public forms, and what is wrong in one is said with its line.
+
+Forms: Azure LLM inference traces
+(https://github.com/Azure/AzurePublicDataset/blob/master/AzureLLMInferenceDataset2023.md) and Mooncake
+(https://github.com/kvcache-ai/Mooncake, FAST25-release/traces).
+"""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.cli import main
+from core.errors import InferometerError, UnreadableFile
+from core.serving.trace import parse_trace
+from core.words import Words
+
+AZURE = """TIMESTAMP,ContextTokens,GeneratedTokens
+2023-11-16 18:15:46.6805900,374,44
+2023-11-16 18:15:50.9951690,396,109
+2023-11-16 18:15:51.2225670,879,55
+"""
+MOONCAKE = """{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 48, 49]}
+{"timestamp": 30535, "input_length": 6472, "output_length": 26, "hash_ids": [46, 47, 98, 99]}
+"""
+
+
+def refused(text):
+    with pytest.raises(UnreadableFile) as caught:
+        parse_trace(text.encode() if isinstance(text, str) else text)
+    problem = caught.value.problems[0]
+    sentence = Words("en").problem(problem)
+    assert "{" not in sentence
+    return problem, sentence
+
+
+def test_azure():
+    trace = parse_trace(AZURE.encode())
+    assert trace.arrival == pytest.approx([0.0, 4.314579, 4.541977], abs=1e-6)
+    assert trace.prompt.tolist() == [374, 396, 879]
+    assert trace.output.tolist() == [44, 109, 55]
+
+
+def test_mooncake_shares_its_blocks():
+    trace = parse_trace(MOONCAKE.encode())
+    assert trace.arrival.tolist() == [0.0, pytest.approx(3.053)]
+    assert [key for key, _ in trace.chains[0]] == [46, 47, 48, 49]
+    assert trace.chains[1][1] == (47, 1024)
+
+
+def test_own_form_with_prefixes():
+    trace = parse_trace(b"timestamp,input,output,prefix\n0,900,10,a\n1,700,10,a\n2,800,10,\n")
+    assert trace.chains == ((("a", 700),), (("a", 700),), ())
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_separators_and_marks_of_order(separator):
+    head = separator.join(("Timestamp", "Input", "Output"))
+    text = f"\ufeff{head}\n5{separator}10{separator}1\n\n3{separator}20{separator}2\n"
+    trace = parse_trace(text.encode())
+    assert trace.arrival.tolist() == [0.0, 2.0]
+    assert trace.prompt.tolist() == [20, 10]  # in the order of time, whatever that of the rows
+
+
+def test_missing_columns_are_named():
+    problem, sentence = refused("time,tokens\n1,2\n")
+    assert problem.code == "trace.columns"
+    assert "input" in sentence
+    assert "output" in sentence
+
+
+def test_missing_fields_are_named_with_the_line():
+    problem, sentence = refused('{"timestamp": 1, "input": 3, "output": 4}\n{"timestamp": 2, "input": 3}\n')
+    assert problem.code == "trace.fields"
+    assert problem.values["line"] == 2
+    assert "output" in sentence
+
+
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        ("-1,10,10", "trace.negative"),
+        ("1,-10,10", "trace.negative"),
+        ("soon,10,10", "trace.number"),
+        ("1,many,10", "trace.number"),
+        ("1,nan,10", "trace.number"),
+        ("1,10,1e999", "trace.number"),
+        ("1,10,99999999999999", "trace.number"),
+        ("1,10", "trace.row"),
+    ],
+)
+def test_a_wrong_row_is_told_with_its_line(row, code):
+    problem, sentence = refused(f"timestamp,input,output\n0,10,10\n{row}\n")
+    assert problem.code == code
+    assert problem.values["line"] == 3
+    assert "3" in sentence
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "trace.empty"),
+        (b"timestamp,input,output\n", "trace.empty"),
+        (b"\xff\xfe\x00", "trace.not_text"),
+        (b"a\0b", "trace.not_text"),
+        (b"{not json}\n", "trace.row"),
+        (b'{"timestamp": 1, "input": 2, "output": 3}\n[1]\n', "trace.row"),
+        (b'{"timestamp": 1, "input": 2, "output": 3, "hash_ids": "x"}\n', "trace.row"),
+        (b'{"timestamp": true, "input": 2, "output": 3}\n', "trace.number"),
+    ],
+)
+def test_what_is_no_trace_is_refused(data, code):
+    assert refused(data)[0].code == code
+
+
+def test_zero_tokens_still_take_a_step():
+    trace = parse_trace(b"timestamp,input,output\n0,0,0\n")
+    assert trace.prompt.tolist() == trace.output.tolist() == [1.0]
+
+
+def test_a_million_rows():
+    numbers = np.random.default_rng(1).integers(1, 2000, (1_000_000, 2)).tolist()
+    rows = "\n".join(f"{i * 0.01:.2f},{a},{b}" for i, (a, b) in enumerate(numbers))
+    trace = parse_trace(f"timestamp,input,output\n{rows}\n".encode())
+    assert len(trace) == 1_000_000
+    assert trace.prompt.sum() == sum(a for a, _ in numbers)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_a_trace_or_a_sentence(data):
+    try:
+        parse_trace(data)
+    except InferometerError as error:
+        assert Words("en").problem(error.problems[0])
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.sampled_from(["timestamp", "input", "output", "hash_ids", "prefix", "prefix_tokens"]),
+            st.none()
+            | st.booleans()
+            | st.integers()
+            | st.floats()
+            | st.text(max_size=5)
+            | st.lists(st.integers()),
+        ),
+        max_size=4,
+    )
+)
+def test_any_objects_are_a_trace_or_a_sentence(rows):
+    data = "\n".join(json.dumps(row) for row in rows).encode()
+    try:
+        parse_trace(data)
+    except InferometerError as error:
+        assert Words("en").problem(error.problems[0])
+
+
+def test_the_command_names_file_and_line(tmp_path, samples, capsys):
+    bad = tmp_path / "trace.csv"
+    bad.write_text("timestamp,input,output\n1,2,x\n", encoding="utf-8")
+    assert main(["simulate", str(samples[0]), "--trace", str(bad)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "trace.csv" in said.err
+    assert "2" in said.err
+    assert "Traceback" not in said.err
+
+
+def test_the_command_simulates_a_trace(tmp_path, samples, capsys):
+    good = tmp_path / "trace.jsonl"
+    good.write_text(MOONCAKE, encoding="utf-8")
+    table = tmp_path / "requests.csv"
+    assert main(["simulate", str(samples[0]), "--trace", str(good), "--json", "--csv", str(table)]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["requests"] == {"asked": 2, "done": 2, "refused": 0}
+    lines = table.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 3
+    assert lines[2].split(",")[7] == "1024"  # two blocks of 512 tokens, read before

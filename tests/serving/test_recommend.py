@@ -1,0 +1,205 @@
+"""The search for hardware against an exhaustive one, and the search for models."""
+
+import json
+
+import pytest
+
+from core.catalog.accelerators import load_accelerator
+from core.cli import main
+from core.errors import NotFound
+from core.estimator import estimate
+from core.planning.offers import Offer, estimated, merit
+from core.planning.recommend import recommend, verified_one
+from core.planning.search_space import combinations
+from core.planning.what_runs import what_runs
+from core.reports.recommendation import changes_of, recommendation_text
+from core.spec.change import with_values
+from core.words import Words
+
+FEW = ("RTX 3090", "RTX 4090", "L40S", "A100 PCIe 80GB", "H100 SXM5 80GB", "Instinct MI300X", "RTX 4060")
+
+
+def last(states):
+    state = None
+    for state in states:  # noqa: B007
+        pass
+    return state
+
+
+@pytest.fixture(scope="module")
+def wanted(samples):
+    from core.files import scenario_file
+
+    base = scenario_file.load(samples[1])  # Qwen3-32B for sixteen users
+    return with_values(base, {"search.devices": FEW})
+
+
+def exhaustive(scenario):
+    """Every combination estimated, also those that the bounds rule out."""
+    found = []
+    for combination in combinations(scenario):
+        if combination.reason == "unsupported":
+            continue
+        offer = estimated(scenario, combination)
+        if isinstance(offer, Offer) and not offer.missed:
+            found.append((combination, offer))
+    return found
+
+
+def test_bounds_never_rule_out_what_would_do(wanted):
+    assert not [c for c, _ in exhaustive(wanted) if c.reason is not None]
+
+
+def test_the_cheapest_is_the_cheapest_of_all(wanted):
+    state = last(recommend(wanted))
+    prices = [offer.price for _, offer in exhaustive(wanted)]
+    assert state.offers[0].price == min(prices)
+    groups = {(c.device.name, c.deployment.accelerators) for c, _ in exhaustive(wanted)}
+    offered = {(o.device.name, o.count) for o in state.offers}
+    assert offered <= groups
+    # Whatever can be met is offered, at least with the same number of devices or fewer.
+    assert {name for name, _ in offered} == {name for name, _ in groups}
+
+
+def test_the_fastest_is_the_fastest_of_all(wanted):
+    scenario = with_values(wanted, {"search.rank": "speed"})
+    best = min((offer for _, offer in exhaustive(scenario)), key=lambda o: merit(o, "speed"))
+    state = last(recommend(scenario))
+    assert state.offers[0].output_tokens_per_second == pytest.approx(best.output_tokens_per_second, rel=0.01)
+
+
+@pytest.mark.parametrize("rank", ["price", "speed", "energy", "devices"])
+def test_offers_are_ranked_and_meet_every_target(wanted, rank):
+    state = last(recommend(with_values(wanted, {"search.rank": rank})))
+    assert state.offers
+    assert [merit(o, rank) for o in state.offers] == sorted(merit(o, rank) for o in state.offers)
+    assert len({(o.device.name, o.count) for o in state.offers}) == len(state.offers)
+    for offer in state.offers:
+        point = estimate(offer.scenario)
+        assert not point.verdict.missed
+        assert point.speed.output_throughput.expected == pytest.approx(offer.output_tokens_per_second)
+        assert point.speed.time_to_first_token.expected == pytest.approx(offer.time_to_first_token)
+
+
+def test_everything_is_accounted_for(wanted):
+    state = last(recommend(wanted))
+    assert state.searched == state.total == len(combinations(wanted))
+    assert sum(f.count for f in state.failures) < state.total
+    for failure in state.failures:
+        if failure.reason != "unsupported":
+            assert failure.short.ratio > 1.0
+
+
+def test_the_frontier_is_not_beaten(wanted):
+    offers = last(recommend(wanted)).offers
+    front = [o for o in offers if o.on_frontier]
+    assert front
+    for one in front:
+        for other in offers:
+            better = (
+                other.price <= one.price,
+                other.output_tokens_per_second >= one.output_tokens_per_second,
+                other.time_per_output_token <= one.time_per_output_token,
+            )
+            strictly = (
+                other.price < one.price
+                or other.output_tokens_per_second > one.output_tokens_per_second
+                or other.time_per_output_token < one.time_per_output_token
+            )
+            assert not (all(better) and strictly)
+
+
+def test_limits_hold(wanted):
+    scenario = with_values(
+        wanted,
+        {
+            "search.devices": (),
+            "search.vendors": ("NVIDIA",),
+            "search.most_accelerators": 2,
+            "search.budget_usd": 20_000.0,
+            "search.quality": "careful",
+        },
+    )
+    state = last(recommend(scenario))
+    assert state.offers
+    for offer in state.offers:
+        assert offer.device.vendor == "NVIDIA"
+        assert offer.count <= 2
+        assert offer.price is None or offer.price <= 20_000
+        assert offer.combination.weights in ("bf16", "fp8")
+    assert any(f.reason == "budget" for f in state.failures)
+
+
+def test_rows_come_while_the_search_goes_on(samples):
+    from core.files import scenario_file
+
+    states = list(recommend(scenario_file.load(samples[0])))
+    assert states[0].offers
+    assert not states[0].finished
+    assert states[-1].finished
+    assert states[0].offers[0].price == states[-1].offers[0].price  # the cheapest is the first
+
+
+def test_an_offer_opens_as_a_scenario(wanted):
+    offer = last(recommend(wanted)).offers[0]
+    opened = with_values(wanted, {c.path: c.value for c in changes_of(offer)})
+    assert opened == offer.scenario
+
+
+def test_the_best_are_simulated(wanted):
+    state = last(recommend(wanted, verify=2))
+    assert [o.verified is not None for o in state.offers[:3]] == [True, True, False]
+    result = state.offers[0].verified
+    assert result.output_tokens_per_second == pytest.approx(state.offers[0].output_tokens_per_second, rel=0.1)
+    assert result.done == result.asked
+
+
+def test_a_rate_is_searched_too(wanted):
+    scenario = with_values(wanted, {"workload.load": "requests", "workload.request_rate": 0.2})
+    state = last(recommend(scenario))
+    assert state.offers
+    assert verified_one(state.offers[0], 300).verified.stable
+
+
+def test_an_unknown_device_is_said(wanted):
+    with pytest.raises(NotFound):
+        last(recommend(with_values(wanted, {"search.devices": ("RTX 9999",)})))
+
+
+def test_nothing_is_said_as_nothing(wanted):
+    impossible = with_values(wanted, {"targets.time_per_output_token_ms": 0.01})
+    state = last(recommend(impossible))
+    assert not state.offers
+    assert "Nothing" in recommendation_text(state, Words("en"))
+
+
+def test_what_runs_on_a_card(samples):
+    from core.files import scenario_file
+
+    base = scenario_file.load(samples[0])
+    state = last(what_runs(base))
+    good = [r for r in state.runs if r.good]
+    assert good
+    sizes = [r.model.parameters for r in good]
+    assert sizes == sorted(sizes, reverse=True)
+    for runs in good[:20]:
+        assert not estimate(runs.offer.scenario).verdict.missed
+        assert runs.longest >= base.workload.tokens_per_request
+    names = {r.model.name for r in good}
+    assert any("8B" in name for name in names)
+    assert all(r.model.parameters < 200e9 for r in state.runs)  # none larger than 24 GB can hold
+    more = last(what_runs(with_values(base, {"accelerator": load_accelerator("H200")})))
+    assert sum(r.good for r in more.runs) > len(good)
+    assert more.too_large < state.too_large
+
+
+@pytest.mark.parametrize("extra", [[], ["--models"], ["--verify", "1"]])
+def test_the_command(samples, capsys, extra):
+    assert main(["recommend", str(samples[0]), *extra]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert len(said.out.splitlines()) > 5
+    assert main(["recommend", str(samples[0]), *extra, "--json"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["schema"] == 1
+    assert tree.get("offers") or tree.get("models")
