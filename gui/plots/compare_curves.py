@@ -49,6 +49,7 @@ class CompareCurves(PlotPane):
         self.kind: Kind = kind
         self.key = f"compare_{kind}"
         self.series: tuple[Series, ...] = ()
+        self._points: dict[tuple[int, float], tuple[FloatArray, FloatArray]] = {}
         self._lines: list[Curve] = []
         self.factor, self.unit = 1.0, ""
         super().__init__(words, parent)
@@ -69,6 +70,7 @@ class CompareCurves(PlotPane):
             line = Curve(self.panel, 20 - 0.1 * number, colour, dash=series_dash(number) or None)
             self._lines.append(line)
         self.series = series
+        self._points.clear()
         if series:
             self.show(series[0].curves, series[0].estimate)
 
@@ -76,6 +78,13 @@ class CompareCurves(PlotPane):
 
     def points(self, one: Series) -> tuple[FloatArray, FloatArray]:
         """Users and SI values of a curve; empty where the scenario has none."""
+        key = (one.index, self.panel.x.end)
+        found = self._points.get(key)
+        if found is None:
+            found = self._points[key] = self._points_of(one)
+        return found
+
+    def _points_of(self, one: Series) -> tuple[FloatArray, FloatArray]:
         if self.kind == "memory":
             users, values = one.curves.memory_users, np.asarray(one.curves.memory.bytes, dtype=np.float64)
             users, values = _extended(users, values, 0.0, self.panel.x.end)

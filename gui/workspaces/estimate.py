@@ -249,7 +249,8 @@ class EstimateWorkspace(QWidget):
         self.tabs.resume()
 
     def deactivate(self) -> None:
-        """Out of sight: nothing runs here by itself."""
+        """Out of sight: the plots rest."""
+        self.tabs.rest()
 
     def settled(self) -> bool:
         """Whether the plots show the scenario as it stands."""

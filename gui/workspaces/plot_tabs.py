@@ -67,6 +67,7 @@ class PlotTabs(QWidget):
         self.step: StepTime | None = None
         self.request: RequestTimeline | None = None
         self.notes: dict[TabKey, NotesLine] = {}
+        self._asleep = False
         self._ghosts: dict[str, tuple[Ghost, ...]] = {}
         self._places: list[QWidget] = [first, *(QWidget() for _ in range(_PLOTS))]
         self._pages: dict[TabKey, QWidget] = {}
@@ -163,8 +164,13 @@ class PlotTabs(QWidget):
 
     def resume(self) -> None:
         """In sight again, after another workspace has asked for something else."""
+        self._asleep = False
         if self._loaded:
             self._estimation.want(_VIEWS[self.current])
+
+    def rest(self) -> None:
+        """Out of sight: what comes for other workspaces is not drawn here."""
+        self._asleep = True
 
     def set_ghosts(self, source: str, ghosts: "tuple[Ghost, ...]") -> None:
         """Curves of other scenarios behind the own, by who asks for them ("pinned", "advice")."""
@@ -259,7 +265,7 @@ class PlotTabs(QWidget):
 
     def _show_curves(self, curves: WorkloadCurves, estimate: Estimate, _revision: int) -> None:
         self._set_stale(False)
-        for plot in self.plots:
+        for plot in () if self._asleep else self.plots:
             plot.show(curves, estimate)
 
     def _show_operators(self, started: Started | None, _revision: int) -> None:
