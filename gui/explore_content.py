@@ -93,7 +93,7 @@ def _decades(low: float, high: float, most: int) -> tuple[float, ...]:
 
 def break_text(value: float, factor: float) -> str:
     """A limit as short as it is exact: 40, 2.5, 0.05."""
-    text = f"{value * factor:,.6f}".rstrip("0").rstrip(".")
+    text = f"{round(value * factor, 9):,.6f}".rstrip("0").rstrip(".")
     return text if len(text) <= 7 else three_digits(value * factor)
 
 

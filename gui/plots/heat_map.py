@@ -58,7 +58,7 @@ class HeatMap(GridPlot):
 
     def _most(self) -> float:
         assert self.picture is not None
-        values = self.picture.values[np.isfinite(self.picture.values)]
+        values = self.picture.values[self.picture.starts & np.isfinite(self.picture.values)]
         return float(values.max()) if values.size else 0.0
 
     # -- what is kept ----------------------------------------------------------------------------
@@ -70,7 +70,8 @@ class HeatMap(GridPlot):
         if picture is None or rect.width() < 20 or rect.height() < 20:
             return
         shown = np.where(picture.starts, picture.values, np.nan)
-        self.limits = breaks(shown)
+        _, factor = scale_of(picture.result, self._most())
+        self.limits = tuple(limit / factor for limit in breaks(shown * factor))  # round in the unit shown
         self._image = self._painted(picture, rect)
         self._image.setDevicePixelRatio(self._image.width() / max(1.0, round(rect.width())))
         self._edges, self._targets = self._outlines(picture)

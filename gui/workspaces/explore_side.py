@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
@@ -66,7 +67,9 @@ class ExploreSide(QWidget):
         self.legend.setVisible(not question.curves)
         if question.curves:
             return
-        unit, factor = scale_of(picture.result, max(limits, default=0.0))
+        finite = picture.values[picture.starts & np.isfinite(picture.values)]
+        most = float(finite.max()) if finite.size else 0.0
+        unit, factor = scale_of(picture.result, most)
         name = self._words(f"explore.results.{picture.result}")
         title = self._words("explore.legend", result=name, unit=unit) if unit else name
         lines = ["hatch"] if not picture.starts.all() else []
