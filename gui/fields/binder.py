@@ -2,6 +2,7 @@
 
 import types
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Union, get_args, get_origin
 
 from pydantic import BaseModel
@@ -34,6 +35,7 @@ def owner_of(path: str) -> tuple[type[BaseModel], str]:
     return spec, last
 
 
+@cache
 def declaration(path: str) -> tuple[FieldMeta, bool, bool]:
     """Declaration of a field, whether it is a whole number, and whether it may be empty."""
     spec, name = owner_of(path)
