@@ -34,6 +34,8 @@ ActionId = Literal[
     "show_estimate",
     "show_compare",
     "show_explore",
+    "show_recommend",
+    "show_simulate",
     "quit",
 ]
 
@@ -75,6 +77,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("show_estimate", ("Ctrl+1",)),
     Command("show_compare", ("Ctrl+2",)),
     Command("show_explore", ("Ctrl+3",)),
+    Command("show_recommend", ("Ctrl+4",)),
+    Command("show_simulate", ("Ctrl+5",)),
     Command("quit", ("Ctrl+Q",)),
 )
 

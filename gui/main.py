@@ -13,7 +13,7 @@ from core.words import LANGUAGES, Words
 
 _THEMES = ("light", "dark", "contrast")
 _TABS = ("overview", "roofline", "step", "request")
-_WORKSPACES = ("estimate", "compare", "explore")
+_WORKSPACES = ("estimate", "compare", "explore", "recommend", "simulate")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -46,7 +46,16 @@ class MainMenu(QMenu):
         self.addSeparator()
         self.addActions([a["undo"], a["redo"], a["paste"]])
         self.addSeparator()
-        self.addActions([a["show_estimate"], a["show_compare"], a["show_explore"], a["pin"]])
+        self.addActions(
+            [
+                a["show_estimate"],
+                a["show_compare"],
+                a["show_explore"],
+                a["show_recommend"],
+                a["show_simulate"],
+                a["pin"],
+            ]
+        )
         self.addSeparator()
         self.addActions([a["search"], a["commands"], a["shortcuts"]])
         self.addSeparator()

@@ -38,6 +38,9 @@ class Dialogs(Protocol):
     def open_folder(self, parent: QWidget, folder: Path, done: FileDone) -> None:
         """Let the user choose an existing folder; None when nothing is chosen."""
 
+    def open_trace(self, parent: QWidget, folder: Path, done: FileDone) -> None:
+        """Let the user choose a trace of requests; None when nothing is chosen."""
+
     def save_file(self, parent: QWidget, suggested: Path, done: FileDone) -> None:
         """Let the user choose where to write; None when nothing is chosen."""
 
@@ -64,6 +67,13 @@ class QtDialogs:
         dialog = QFileDialog(parent, self._words("dialogs.open_folder"), str(folder))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        self._run(dialog, done)
+
+    def open_trace(self, parent: QWidget, folder: Path, done: FileDone) -> None:
+        """See ``Dialogs``."""
+        dialog = QFileDialog(parent, self._words("dialogs.open_trace"), str(folder))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([self._words(f"dialogs.{kind}") for kind in ("trace_files", "all_files")])
         self._run(dialog, done)
 
     def save_file(self, parent: QWidget, suggested: Path, done: FileDone) -> None:

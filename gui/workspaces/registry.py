@@ -11,6 +11,8 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QBoxLayout, QStackedWidget, QWidget
 
 from core.words import Words
+from gui.catalogue import Catalogue
+from gui.dialogs.service import Dialogs
 from gui.document import Document
 from gui.estimation import Estimation
 from gui.messages import MessageArea
@@ -30,6 +32,8 @@ class Context:
     go_to: Callable[[str], object]  # the field of a path, in the forms
     show: Callable[[str], object]  # another workspace
     drag_users: Callable[[int], object]  # the operating point was moved to so many users
+    dialogs: Dialogs
+    catalogue: Catalogue
     memory: dict[str, object] = field(default_factory=dict)  # what outlives a change of language
 
 
@@ -63,8 +67,25 @@ def _explore(context: Context) -> QWidget:
     return ExploreWorkspace(context)
 
 
+def _recommend(context: Context) -> QWidget:
+    from gui.workspaces.recommend import RecommendWorkspace
+
+    return RecommendWorkspace(context)
+
+
+def _simulate(context: Context) -> QWidget:
+    from gui.workspaces.simulate import SimulateWorkspace
+
+    return SimulateWorkspace(context)
+
+
 FIRST = "estimate"
-LATER: dict[str, Callable[[Context], QWidget]] = {"compare": _compare, "explore": _explore}
+LATER: dict[str, Callable[[Context], QWidget]] = {
+    "compare": _compare,
+    "explore": _explore,
+    "recommend": _recommend,
+    "simulate": _simulate,
+}
 KEYS: tuple[str, ...] = (FIRST, *LATER)
 
 

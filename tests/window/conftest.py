@@ -35,6 +35,9 @@ class Recorder:
     def open_folder(self, parent: QWidget, folder: Path, done: FileDone) -> None:
         done(self.files.pop(0))
 
+    def open_trace(self, parent: QWidget, folder: Path, done: FileDone) -> None:
+        done(self.files.pop(0))
+
     def save_file(self, parent: QWidget, suggested: Path, done: FileDone) -> None:
         self.suggested.append(suggested)
         done(self.files.pop(0))

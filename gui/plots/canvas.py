@@ -1,0 +1,158 @@
+"""A plot painted in pixels whose still part is kept as an image, so that a moving line costs little."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPixmap, QPolygonF, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from core.quantities import FloatArray
+from gui.plots.draw import Draw
+from gui.plots.scales import UNIT, Axis
+from gui.theme import manager, theme
+
+
+class Canvas(QWidget):
+    """``still`` paints what stays, ``moving`` what goes over it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._kept: QPixmap | None = None
+        self._ratio = 0.0
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumSize(QSize(200, 60))
+        manager.changed.connect(self.refill)
+
+    def refill(self) -> None:
+        """The still part is another."""
+        self._kept = None
+        self.update()
+
+    def still(self, draw: Draw) -> None:
+        """Paint what stays."""
+        raise NotImplementedError
+
+    def moving(self, draw: Draw) -> None:
+        """Paint what moves."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Another size is another picture."""
+        self.refill()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The kept image, and what moves."""
+        painter = QPainter(self)
+        # Not the screen's ratio: a widget rendered into a picture is asked for the picture's.
+        ratio = max(painter.deviceTransform().m11(), self.devicePixelRatioF())
+        if self._kept is None or ratio != self._ratio:
+            self._ratio = ratio
+            kept = QPixmap(QSize(round(self.width() * ratio), round(self.height() * ratio)))
+            kept.setDevicePixelRatio(ratio)
+            kept.fill(theme().canvas)
+            inner = QPainter(kept)
+            self.still(Draw(inner, theme()))
+            inner.end()
+            self._kept = kept
+        painter.drawPixmap(0, 0, self._kept)
+        self.moving(Draw(painter, theme()))
+        painter.end()
+
+
+@dataclass(slots=True)
+class Frame:
+    """A rectangle with an x range and a y axis; the highest tick stands ``headroom`` below its top."""
+
+    rect: QRectF
+    x0: float
+    x1: float
+    y: Axis = UNIT
+    headroom: float = 0.0
+
+    def px(self, x: float) -> float:
+        """Pixel column of a value."""
+        return self.rect.left() + (x - self.x0) / max(self.x1 - self.x0, 1e-12) * self.rect.width()
+
+    def py(self, y: float) -> float:
+        """Pixel row of a value."""
+        inner = max(1.0, self.rect.height() - self.headroom)
+        return self.rect.bottom() - y / max(self.y.end, 1e-12) * inner
+
+    def value_at(self, px: float) -> float:
+        """The x value of a pixel column, within the range."""
+        share = (px - self.rect.left()) / max(self.rect.width(), 1.0)
+        return self.x0 + min(1.0, max(0.0, share)) * (self.x1 - self.x0)
+
+    def points(self, xs: FloatArray, ys: FloatArray) -> QPolygonF:
+        """A curve in pixels."""
+        inner = max(1.0, self.rect.height() - self.headroom)
+        px = self.rect.left() + (xs - self.x0) / max(self.x1 - self.x0, 1e-12) * self.rect.width()
+        py = self.rect.bottom() - np.minimum(ys / max(self.y.end, 1e-12), 1.2) * inner
+        return QPolygonF([QPointF(a, b) for a, b in zip(px.tolist(), py.tolist(), strict=True)])
+
+    def grid(self, draw: Draw, labels: bool = True) -> None:
+        """Horizontal lines with their values at the left, and the base line."""
+        t, base = draw.theme, round(self.rect.bottom())
+        for value in self.y.ticks:
+            y = round(self.py(value))
+            if value > 0:
+                draw.line(self.rect.left(), y, self.rect.right(), y, t.grid)
+            if labels:
+                draw.text(self.rect.left() - 7, self.py(value), self.y.text(value), t.ink3, align="right")
+        draw.line(self.rect.left(), base, self.rect.right(), base, t.axis)
+
+
+def thinned(
+    xs: FloatArray, ys: FloatArray, x0: float, x1: float, columns: int
+) -> tuple[FloatArray, FloatArray]:
+    """The largest value of each of ``columns`` stretches, so that a short peak is not lost."""
+    if len(xs) <= columns or x1 <= x0:
+        return xs, ys
+    edges = np.searchsorted(xs, np.linspace(x0, x1, columns + 1)[:-1])
+    edges = np.unique(np.minimum(edges, len(xs) - 1))
+    return xs[edges], np.maximum.reduceat(ys, edges)
+
+
+def steps(xs: FloatArray, ys: FloatArray, end: float) -> tuple[FloatArray, FloatArray]:
+    """A curve that keeps each value until the next one."""
+    if not len(xs):
+        return xs, ys
+    return np.append(np.repeat(xs, 2)[1:], end), np.repeat(ys, 2)
+
+
+def fill_under(draw: Draw, frame: Frame, xs: FloatArray, ys: FloatArray, colour: QColor) -> None:
+    """The area between a curve and the base line."""
+    if len(xs) < 2:
+        return
+    polygon = frame.points(xs, ys)
+    polygon.append(QPointF(frame.px(float(xs[-1])), frame.rect.bottom()))
+    polygon.append(QPointF(frame.px(float(xs[0])), frame.rect.bottom()))
+    draw.painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    draw.painter.setPen(Qt.PenStyle.NoPen)
+    draw.painter.setBrush(colour)
+    draw.painter.drawPolygon(polygon)
+
+
+def stroke(
+    draw: Draw,
+    frame: Frame,
+    xs: FloatArray,
+    ys: FloatArray,
+    colour: QColor,
+    width: float = 1.5,
+    smooth: bool = True,
+    dash: tuple[float, ...] = (),
+) -> None:
+    """A curve."""
+    if len(xs) < 2:
+        return
+    pen = QPen(colour, width)
+    pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+    pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)
+    if dash:
+        pen.setDashPattern([length / width for length in dash])
+    draw.painter.setRenderHint(QPainter.RenderHint.Antialiasing, smooth)
+    draw.painter.setPen(pen)
+    draw.painter.setBrush(Qt.BrushStyle.NoBrush)
+    draw.painter.drawPolyline(frame.points(xs, ys))

@@ -1,0 +1,340 @@
+"""What a simulated service does over time: requests, KV cache, first tokens, what the cache held already.
+
+One time axis under all panels; the operating line is the moment of the replay.
+"""
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPen
+from PySide6.QtWidgets import QWidget
+
+from core.quantities import FloatArray
+from core.units import show_count, time_in
+from core.words import Words, percent
+from gui.plots import time_axis
+from gui.plots.canvas import Canvas, Frame, fill_under, steps, stroke, thinned
+from gui.plots.draw import FLAG_HEIGHT, Draw
+from gui.plots.scales import Axis, count_axis, value_axis
+from gui.simulation import Shot
+from gui.theme import mix, theme
+
+_MOST_POINTS = 1500
+_LEAST_HITS = 0.005  # of the prompts: less is not worth a panel
+_BINS = 60
+_PERCENT = Axis(100.0, 50.0)
+
+
+class OverTime(Canvas):
+    """``asked_time`` carries the moment that is pointed or dragged to."""
+
+    asked_time = Signal(float)
+
+    def __init__(self, words: Words, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = words
+        self.shot: Shot | None = None
+        self.now: float | None = None
+        self._frames: list[Frame] = []
+        self._pointer: float | None = None
+        self._held = False
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName(words("simulating.over_time"))
+
+    # -- what is shown ---------------------------------------------------------------------------
+
+    def show_shot(self, shot: Shot | None) -> None:
+        """Show a run as far as it has come."""
+        self.shot = shot
+        self.refill()
+
+    def set_time(self, seconds: float | None) -> None:
+        """Move the line."""
+        if seconds != self.now:
+            self.now = seconds
+            self.setAccessibleDescription(self.reading(seconds) if seconds is not None else "")
+            self.update()
+
+    @property
+    def end(self) -> float:
+        """The right end of the axis, s."""
+        if self.shot is None:
+            return 1.0
+        settings = self.shot.scenario.simulation
+        limited = settings.requests is None and settings.arrivals != "trace"
+        planned = settings.duration_s if limited and not self.shot.finished else 0.0
+        return max(self.shot.result.seconds, planned, 1e-3)
+
+    def reading(self, seconds: float) -> str:
+        """What goes on at a moment."""
+        if self.shot is None:
+            return ""
+        over = self.shot.result.over
+        if not len(over.time):
+            return ""
+        at = max(0, int(np.searchsorted(over.time, seconds, side="right")) - 1)
+        return self._words(
+            "simulating.reading",
+            time=time_axis.clock(seconds, self.end),
+            running=show_count(float(over.running[at])),
+            waiting=show_count(float(over.waiting[at])),
+            cache=percent(float(over.cache[at])),
+        )
+
+    # -- places ----------------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        t, end = theme(), self.end
+        left, right = float(t.px(36)), float(self.width() - 1)
+        below, gap, head = t.px(18), t.px(14), t.px(18)
+        shares = [1.15, 0.9, 1.0, 0.7] if self._has_hits() else [1.15, 0.9, 1.1]
+        flag = t.px(19)
+        room = max(60.0, self.height() - below - flag - gap * (len(shares) - 1))
+        top, self._frames = float(flag), []
+        for share in shares:
+            high = room * share / sum(shares)
+            rect = QRectF(left, round(top), max(20.0, right - left), round(high))
+            self._frames.append(Frame(rect, 0.0, end, headroom=head))
+            top += high + gap
+
+    def _has_hits(self) -> bool:
+        return self.shot is not None and self.shot.result.cached_share > _LEAST_HITS
+
+    # -- painting --------------------------------------------------------------------------------
+
+    def still(self, draw: Draw) -> None:
+        """All panels and the axis."""
+        self._lay_out()
+        for frame in self._frames[1:2]:
+            frame.y = _PERCENT
+        if self.shot is None or not len(self.shot.fates):
+            self._empty(draw)
+            return
+        self._requests(draw, self._frames[0])
+        self._cache(draw, self._frames[1])
+        self._first_tokens(draw, self._frames[2])
+        if len(self._frames) > 3:
+            self._hits(draw, self._frames[3])
+        self._axis(draw)
+
+    def _empty(self, draw: Draw) -> None:
+        names = ("simulating.requests", "simulating.cache", "simulating.first_token")
+        for frame, name in zip(self._frames, names, strict=False):
+            frame.grid(draw, labels=False)
+            self._title(draw, frame, self._words(name, unit="s"))
+
+    def _title(self, draw: Draw, frame: Frame, text: str) -> None:
+        t = draw.theme
+        draw.text(frame.rect.left() + 2, frame.rect.top() + t.px(6), text, t.ink2, role="caption_medium")
+
+    def _curve(self, ys: FloatArray) -> tuple[FloatArray, FloatArray]:
+        assert self.shot is not None
+        over = self.shot.result.over
+        xs, ys = thinned(over.time, ys, 0.0, self.end, max(100, round(self._frames[0].rect.width() / 1.5)))
+        return steps(xs, ys, self.shot.result.seconds)
+
+    def _requests(self, draw: Draw, frame: Frame) -> None:
+        assert self.shot is not None
+        t, over = draw.theme, self.shot.result.over
+        blue, orange = t.series_colour(1), t.series_colour(2)
+        frame.y = count_axis(max(1.0, float((over.running + over.waiting).max(initial=1.0))))
+        frame.grid(draw)
+        xs, both = self._curve(over.running + over.waiting)
+        _, running = self._curve(over.running)
+        if over.waiting.max(initial=0.0) > 0:
+            fill_under(draw, frame, xs, both, mix(orange, t.canvas, 0.55))
+        fill_under(draw, frame, xs, running, mix(blue, t.canvas, 0.30))
+        stroke(draw, frame, xs, running, blue, 1.5, smooth=False)
+        self._title(draw, frame, self._words("simulating.requests"))
+        y = frame.rect.top() + t.px(6)
+        place = draw.text(
+            frame.rect.right(), y, self._words("simulating.running"), _readable(blue), role="caption_medium",
+            align="right",
+        )  # fmt: skip
+        draw.text(
+            place.left() - 16, y, self._words("simulating.waiting"), _readable(orange),
+            role="caption_medium", align="right",
+        )  # fmt: skip
+
+    def _cache(self, draw: Draw, frame: Frame) -> None:
+        assert self.shot is not None
+        t, over = draw.theme, self.shot.result.over
+        frame.y = _PERCENT
+        frame.grid(draw)
+        xs, ys = self._curve(100.0 * over.cache)
+        fill_under(draw, frame, xs, ys, t.ledger_tint["kv_cache"])
+        stroke(draw, frame, xs, ys, t.ledger["kv_cache"], 1.5, smooth=False)
+        full = frame.py(100.0)
+        draw.line(frame.rect.left(), full, frame.rect.right(), full, t.ink, 1.5)
+        self._title(draw, frame, self._words("simulating.cache"))
+
+    def _first_tokens(self, draw: Draw, frame: Frame) -> None:
+        assert self.shot is not None
+        t, fates = draw.theme, self.shot.fates
+        known = np.flatnonzero(np.isfinite(fates.first))
+        at, took = fates.arrival[known], (fates.first - fates.arrival)[known]
+        target = self.shot.scenario.targets.time_to_first_token_s
+        most = float(took.max(initial=0.0))
+        top = max(most, min(1.15 * target, 3.0 * most) if target is not None else 0.0, 1e-3)
+        unit, factor = ("ms", 1e3) if top < 1.0 else ("s", 1.0)
+        frame.y = value_axis(top * factor, low=True)
+        frame.grid(draw)
+        missed = took > target if target is not None else np.zeros(len(took), dtype=bool)
+        again = fates.preempted[known] > 0
+        chosen, each = _chosen(at, took, self.end)
+        painter = draw.painter
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        size = 2.4 if len(chosen) < 600 else 1.8
+        for state, colour in ((False, t.curve), (True, t.warn)):
+            rows = chosen[missed[chosen] == state]
+            painter.setPen(QPen(colour, 1.1))
+            painter.setBrush(colour if state else t.canvas)
+            for x, y, twice in zip(at[rows].tolist(), took[rows].tolist(), again[rows].tolist(), strict=True):
+                point = QPointF(frame.px(x), frame.py(y * factor))
+                if twice:  # a square: it had to leave the cache
+                    painter.drawRect(QRectF(point.x() - size, point.y() - size, 2 * size, 2 * size))
+                else:
+                    painter.drawEllipse(point, size, size)
+        title = self._words("simulating.first_token", unit=unit)
+        if each > 1:
+            title = f"{title.split(' · ')[0]} · {self._words('simulating.points_of', n=show_count(each))}"
+        self._title(draw, frame, title)
+        if again.any():
+            right = frame.rect.right()
+            y = frame.rect.top() + t.px(6)
+            place = draw.text(right, y, self._words("simulating.preempted_mark"), t.ink3, align="right")
+            painter.setPen(QPen(t.curve, 1.1))
+            painter.setBrush(t.canvas)
+            painter.drawRect(QRectF(place.left() - 10, y - 2.5, 5, 5))
+        if target is not None and target * factor <= frame.y.end:
+            y = frame.py(target * factor)
+            draw.line(frame.rect.left(), y, frame.rect.right(), y, t.good, 1.2, (4, 3))
+            said = f"≤ {time_in(target, unit)}".removesuffix(".00")
+            draw.text_if_free(frame.rect.right(), y - t.px(8), said, t.good, frame.rect, align="right")
+
+    def _hits(self, draw: Draw, frame: Frame) -> None:
+        assert self.shot is not None
+        t, fates = draw.theme, self.shot.fates
+        frame.y = _PERCENT
+        frame.grid(draw)
+        known = np.isfinite(fates.first)
+        edges = np.linspace(0.0, self.end, _BINS + 1)
+        asked, _ = np.histogram(fates.arrival[known], edges, weights=fates.prompt[known])
+        held, _ = np.histogram(fates.arrival[known], edges, weights=fates.cached[known])
+        good = asked > 0
+        xs, ys = (0.5 * (edges[1:] + edges[:-1]))[good], 100.0 * held[good] / asked[good]
+        stroke(draw, frame, xs, ys, t.curve, 1.5)
+        self._title(draw, frame, self._words("simulating.hits"))
+
+    def _axis(self, draw: Draw) -> None:
+        t, frame = draw.theme, self._frames[-1]
+        end = self.end
+        unit, length = time_axis.unit_of(end)
+        found = time_axis.ticks(0.0, end, max(3, min(10, round(frame.rect.width() / t.px(90)))))
+        y = frame.rect.bottom() + t.px(11)
+        last = draw.text(frame.rect.right(), y, f"{_end_text(end, length)} {unit}", t.ink3, align="right")
+        for panel in self._frames:
+            for value in found:
+                x = min(max(panel.px(value), panel.rect.left() + 0.5), panel.rect.right() - 0.5)
+                draw.line(x, panel.rect.bottom() - 4, x, panel.rect.bottom(), t.axis)
+        for value in found:
+            text = time_axis.label(value, length)
+            x = frame.px(value)
+            if x + draw.width(text) / 2 < last.left() - 8:
+                draw.text(x, y, text, t.ink3, align="centre")
+
+    def moving(self, draw: Draw) -> None:
+        """The moment of the replay with its flag, and the pointer's hairline with what goes on there."""
+        if self.shot is None or not self._frames or not len(self.shot.fates):
+            return
+        t, first = draw.theme, self._frames[0]
+        if self._pointer is not None and not self._held:
+            x = first.px(self._pointer)
+            for frame in self._frames:
+                draw.line(x, frame.rect.top(), x, frame.rect.bottom(), t.control)
+            said = self.reading(self._pointer)
+            wide = draw.width(said) + 12
+            left = min(x + 6, first.rect.right() - wide)
+            box = QRectF(left, first.rect.top() + t.px(18), wide, t.px(18))
+            draw.fill(box, t.canvas)
+            draw.text(left + 6, box.center().y(), said, t.ink2)
+        if self.now is None:
+            return
+        x = first.px(min(self.now, self.end))
+        top = first.rect.top() - t.px(18)
+        draw.flag(x, top, time_axis.clock(self.now, self.end), QRectF(first.rect).adjusted(0, -20, 0, 0))
+        for frame in self._frames:
+            start = top + FLAG_HEIGHT * t.scale if frame is first else frame.rect.top()
+            draw.line(x, start, x, frame.rect.bottom(), t.accent)
+        if self.hasFocus():
+            draw.focus(x, top + FLAG_HEIGHT * t.scale / 2)
+
+    # -- pointer and keys ------------------------------------------------------------------------
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Go to a moment."""
+        if event.button() == Qt.MouseButton.LeftButton and self._frames and self.shot is not None:
+            self._held = True
+            self.asked_time.emit(self._frames[0].value_at(event.position().x()))
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """The reading follows; with the button down the replay does."""
+        if not self._frames or self.shot is None:
+            return
+        at = self._frames[0].value_at(event.position().x())
+        if self._held:
+            self.asked_time.emit(at)
+            return
+        self._pointer = at if event.position().x() >= self._frames[0].rect.left() - 4 else None
+        self.update()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """The drag is over."""
+        self._held = False
+
+    def leaveEvent(self, event: object) -> None:
+        """No reading any more."""
+        self._pointer = None
+        self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Arrows move the moment by a two-hundredth, pages by a twentieth."""
+        moves = {
+            Qt.Key.Key_Left: -0.005,
+            Qt.Key.Key_Right: 0.005,
+            Qt.Key.Key_PageUp: 0.05,
+            Qt.Key.Key_PageDown: -0.05,
+            Qt.Key.Key_Home: -1.0,
+            Qt.Key.Key_End: 1.0,
+        }
+        move = moves.get(Qt.Key(event.key()))
+        if move is None or self.shot is None:
+            super().keyPressEvent(event)
+            return
+        self.asked_time.emit(min(max((self.now or 0.0) + move * self.end, 0.0), self.end))
+
+
+def _readable(colour: QColor) -> QColor:
+    """A series colour dark (or light) enough for small text."""
+    t = theme()
+    return mix(colour, t.ink, 0.75)
+
+
+def _end_text(end: float, unit: float) -> str:
+    """The end of the axis with as many digits as tell it from the last tick."""
+    value = end / unit
+    return f"{value:,.0f}" if value >= 20 or abs(value - round(value)) < 0.01 else f"{value:.1f}"
+
+
+def _chosen(at: FloatArray, took: FloatArray, end: float) -> tuple[np.ndarray, float]:
+    """Rows that are painted, and how many requests stand behind one: the slowest of each stretch is."""
+    count = len(at)
+    if count <= _MOST_POINTS:
+        return np.arange(count), 1.0
+    columns = _MOST_POINTS // 2
+    column = np.minimum((at / max(end, 1e-12) * columns).astype(np.int64), columns - 1)
+    order = np.lexsort((took, column))
+    last = np.flatnonzero(np.diff(column[order], append=-1))
+    first = np.append(0, last[:-1] + 1)
+    rows = np.unique(np.concatenate([order[last], order[(first + last) // 2]]))
+    return rows, count / max(1, len(rows))

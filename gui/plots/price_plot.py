@@ -1,0 +1,217 @@
+"""Throughput against price (or a model's size) on a logarithmic axis: filled points meet every target."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QWidget
+
+from core.units import three_digits
+from gui.plots.canvas import Canvas, Frame
+from gui.plots.draw import Align, Draw
+from gui.plots.scales import value_axis
+
+_NEAR = 12.0  # pixels
+_MOST_NAMES = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One entry; ``best``: on the frontier, its name is written first."""
+
+    x: float
+    y: float
+    label: str
+    good: bool
+    best: bool
+    key: object
+
+
+class PricePlot(Canvas):
+    """``taken`` carries the key of a point that was clicked."""
+
+    taken = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.title = self.caption = ""
+        self.x_text: Callable[[float], str] = three_digits
+        self._points: tuple[Point, ...] = ()
+        self._chosen: object = None
+        self._pointed: Point | None = None
+        self._frame = Frame(QRectF(), 0.0, 1.0)
+        self._marks = np.zeros((0, 2))  # of good points, pixels
+        self.setMouseTracking(True)
+
+    def show_points(self, points: Sequence[Point], title: str, caption: str) -> None:
+        """Show other points."""
+        self._points, self.title, self.caption = tuple(points), title, caption
+        self._pointed = None
+        self.setAccessibleName(title)
+        self.refill()
+
+    def choose(self, key: object) -> None:
+        """Mark a point."""
+        if key != self._chosen:
+            self._chosen = key
+            self.refill()
+
+    def point_of(self, point: Point) -> QPointF:
+        """Where a point stands."""
+        return QPointF(self._frame.px(math.log10(point.x)), self._frame.py(point.y))
+
+    def still(self, draw: Draw) -> None:
+        """Title, axes, points, as many names as there is room for."""
+        t = draw.theme
+        place = draw.text(0, t.px(10), self.title, t.ink, role="body_semibold")
+        draw.text(place.right() + 10, t.px(10), self.caption, t.ink3)
+        top, left = t.px(28), float(t.px(40))
+        rect = QRectF(left, top, self.width() - left - 2, max(20.0, self.height() - top - t.px(19)))
+        shown = [p for p in self._points if p.x > 0 and math.isfinite(p.y)]
+        good = [p for p in shown if p.good]
+        frame = self._frame = Frame(rect, 3.0, 5.0, headroom=t.px(8))
+        if not shown:
+            frame.grid(draw, labels=False)
+            return
+        low, high = min(p.x for p in shown), max(p.x for p in shown)
+        frame.x0, frame.x1 = _ends(low, high)
+        frame.y = value_axis(max(p.y for p in (good or shown)) * 1.04, low=rect.height() < 140)
+        frame.grid(draw)
+        self._axis(draw, frame)
+        painter = draw.painter
+        painter.save()
+        painter.setClipRect(rect.adjusted(-4, -6, 4, 4))
+        for point in shown:
+            if not point.good:
+                draw.ring(*_xy(self.point_of(point)), t.ghost, size=4.5, edge=1.0)
+        painter.restore()
+        chosen_one = next((p for p in shown if p.key == self._chosen), None)
+        for point in good:
+            at = self.point_of(point)
+            chosen = point.key == self._chosen
+            draw.dot(at.x(), at.y(), t.accent if chosen else t.curve, 6.0 if point.best or chosen else 4.5)
+        chosen_one = next((p for p in shown if p.key == self._chosen), None)
+        if chosen_one is not None:
+            self._chosen_name(draw, chosen_one)
+        self._marks = np.array([_xy(self.point_of(p)) for p in good]).reshape(-1, 2)
+        names = [p for p in sorted(good, key=lambda p: (not p.best, -p.y)) if p is not chosen_one]
+        for point in names[:_MOST_NAMES]:
+            self._name(draw, point)
+
+    def _chosen_name(self, draw: Draw, point: Point) -> None:
+        """Always written: where nothing is free, above the point over whatever stands there."""
+        t, at, rect = draw.theme, self.point_of(point), self._frame.rect
+        if not point.good:
+            draw.dot(at.x(), at.y(), t.accent, 6.0)
+        wide = draw.width(point.label, "caption_semibold")
+        x = min(max(at.x(), rect.left() + wide / 2 + 4), rect.right() - wide / 2 - 4)
+        y = max(at.y() - t.px(13), rect.top() + t.px(6))
+        draw.fill(QRectF(x - wide / 2 - 3, y - t.px(8), wide + 6, t.px(16)), t.canvas)
+        draw.text(x, y, point.label, t.ink, role="caption_semibold", align="centre")
+
+    def _name(self, draw: Draw, point: Point) -> None:
+        t, at = draw.theme, self.point_of(point)
+        colour = t.ink if point.best else t.ink2
+        sides: tuple[tuple[int, int, Align], ...] = (
+            (8, 0, "left"),
+            (-8, 0, "right"),
+            (0, -11, "centre"),
+            (0, 11, "centre"),
+        )
+        for dx, dy, align in sides:
+            rect = draw.rect_of(at.x() + dx, at.y() + dy, point.label, "caption", align)
+            if self._covers_mark(rect):
+                continue
+            if draw.text_if_free(
+                at.x() + dx,
+                at.y() + dy,
+                point.label,
+                colour,
+                self._frame.rect,
+                align=align,  # type: ignore[arg-type]
+            ):
+                return
+
+    def _covers_mark(self, rect: QRectF) -> bool:
+        """Whether a point stands in a rectangle."""
+        x, y = self._marks[:, 0], self._marks[:, 1]
+        across = (x > rect.left() - 4) & (x < rect.right() + 4)
+        return bool((across & (y > rect.top() - 1) & (y < rect.bottom() + 1)).any())
+
+    def _axis(self, draw: Draw, frame: Frame) -> None:
+        t, y = draw.theme, frame.rect.bottom() + draw.theme.px(11)
+        edge = frame.rect.left() - 20
+        for power in range(math.floor(frame.x0), math.ceil(frame.x1) + 1):
+            for part in (1.0, 3.0):
+                value = part * 10.0**power
+                at = frame.px(math.log10(value))
+                if not frame.rect.left() - 1 <= at <= frame.rect.right() + 1:
+                    continue
+                x = min(max(at, frame.rect.left() + 0.5), frame.rect.right() - 0.5)
+                draw.line(x, frame.rect.bottom() - 4, x, frame.rect.bottom(), t.axis)
+                text = self.x_text(value)
+                half = draw.width(text) / 2
+                left = min(max(at - half, frame.rect.left() - half), frame.rect.right() - 2 * half)
+                if left > edge + 8:
+                    draw.text(left, y, text, t.ink3)
+                    edge = left + 2 * half
+
+    def moving(self, draw: Draw) -> None:
+        """The point under the pointer with its values."""
+        point = self._pointed
+        if point is None:
+            return
+        t, at = draw.theme, self.point_of(point)
+        draw.halo(at.x(), at.y(), t.ink, 6.0)
+        said = f"{point.label}: {self.x_text(point.x)}, {three_digits(point.y)} tok/s"
+        draw.fill(QRectF(0, 0, self.width(), t.px(20)), t.canvas)
+        place = draw.text(0, t.px(10), self.title, t.ink, role="body_semibold")
+        draw.text(place.right() + 10, t.px(10), said, t.ink2)
+
+    # -- pointer ---------------------------------------------------------------------------------
+
+    def _at(self, at: QPointF) -> Point | None:
+        best: Point | None = None
+        least = _NEAR**2
+        for point in self._points:
+            if point.x <= 0:
+                continue
+            away = self.point_of(point) - at
+            distance = away.x() ** 2 + away.y() ** 2
+            if distance < least:
+                best, least = point, distance
+        return best
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Read the nearest point."""
+        found = self._at(event.position())
+        if found is not self._pointed:
+            self._pointed = found
+            self.setCursor(Qt.CursorShape.PointingHandCursor if found else Qt.CursorShape.ArrowCursor)
+            self.update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Take it."""
+        found = self._at(event.position())
+        if event.button() == Qt.MouseButton.LeftButton and found is not None:
+            self.taken.emit(found.key)
+
+    def leaveEvent(self, event: object) -> None:
+        """Read nothing."""
+        self._pointed = None
+        self.update()
+
+
+def _ends(low: float, high: float) -> tuple[float, float]:
+    """Ends in decades: at 1 or 3 of a decade, a little beyond the points."""
+    marks = [math.log10(m) + e for e in range(-3, 16) for m in (1.0, 3.0)]
+    first = max((m for m in marks if m <= math.log10(low) - 0.02), default=math.log10(low))
+    last = min((m for m in marks if m >= math.log10(high) + 0.02), default=math.log10(high))
+    return first, last
+
+
+def _xy(point: QPointF) -> tuple[float, float]:
+    return point.x(), point.y()

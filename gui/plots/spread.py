@@ -1,0 +1,109 @@
+"""How requests fared: the share of them within a time, for the first token, per token and the whole answer."""
+
+import numpy as np
+from PySide6.QtCore import QRectF
+from PySide6.QtWidgets import QWidget
+
+from core.quantities import FloatArray
+from core.units import time_in
+from core.words import Words
+from gui.plots.canvas import Canvas, Frame, stroke
+from gui.plots.draw import Draw
+from gui.plots.scales import Axis, value_axis
+from gui.simulation import Shot
+
+KINDS = ("first_token", "per_token", "end_to_end")
+_PERCENT = Axis(100.0, 25.0)
+_CUT = 0.995  # of the requests: the slowest few would press the rest against the axis
+
+
+class Spread(Canvas):
+    """Three small plots side by side on one upright axis."""
+
+    def __init__(self, words: Words, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = words
+        self._shot: Shot | None = None
+        self.setAccessibleName(words("simulating.spread.title"))
+
+    def show_shot(self, shot: Shot | None) -> None:
+        """Show a run."""
+        self._shot = shot
+        self.refill()
+
+    def still(self, draw: Draw) -> None:
+        """Title, and a curve each."""
+        t, words = draw.theme, self._words
+        place = draw.text(0, t.px(10), words("simulating.spread.title"), t.ink, role="body_semibold")
+        draw.text(place.right() + 10, t.px(10), words("simulating.spread.caption"), t.ink3)
+        gap = t.px(40)
+        wide = (self.width() - gap * (len(KINDS) - 1)) / len(KINDS)
+        for index, kind in enumerate(KINDS):
+            left = index * (wide + gap) + t.px(36)
+            top = t.px(34)
+            rect = QRectF(left, top, wide - t.px(36) - 1, max(10.0, self.height() - top - t.px(20)))
+            self._one(draw, Frame(rect, 0.0, 1.0, _PERCENT, headroom=t.px(18)), kind)
+
+    def _values(self, kind: str) -> tuple[FloatArray, float | None]:
+        assert self._shot is not None
+        fates, targets = self._shot.fates, self._shot.scenario.targets
+        if kind == "first_token":
+            return fates.first - fates.arrival, targets.time_to_first_token_s
+        if kind == "per_token":
+            several = fates.output > 1
+            each = (fates.finish - fates.first)[several] / (fates.output[several] - 1.0)
+            limit = targets.time_per_output_token_ms
+            return each, None if limit is None else limit / 1e3
+        return fates.finish - fates.arrival, None
+
+    def _one(self, draw: Draw, frame: Frame, kind: str) -> None:
+        t = draw.theme
+        title = self._words(
+            f"simulating.curve.{kind}" if kind != "end_to_end" else "simulating.table.end_to_end"
+        )
+        frame.grid(draw)
+        draw.text(frame.rect.left() + 2, frame.rect.top() + t.px(6), title, t.ink2, role="caption_medium")
+        if self._shot is None:
+            return
+        values, target = self._values(kind)
+        values = np.sort(values[np.isfinite(values)])
+        if not len(values):
+            return
+        most = float(np.quantile(values, _CUT))
+        if target is not None:
+            most = max(most, min(1.2 * target, 4.0 * most))
+        unit, factor = ("ms", 1e3) if most < 1.0 else ("s", 1.0)
+        axis = value_axis(most * factor)
+        frame.x1 = axis.end
+        shares = 100.0 * np.arange(1, len(values) + 1) / len(values)
+        if len(values) > 400:
+            keep = np.unique(np.linspace(0, len(values) - 1, 400).astype(np.int64))
+            values, shares = values[keep], shares[keep]
+        inside = values * factor <= axis.end
+        xs = np.concatenate([[0.0, values[0] * factor], values[inside] * factor])
+        ys = np.concatenate([[0.0, 0.0], shares[inside]])
+        if target is not None and target * factor <= axis.end:
+            x = frame.px(target * factor)
+            region = QRectF(
+                x, frame.rect.top() + t.px(16), frame.rect.right() - x, frame.rect.height() - t.px(16)
+            )
+            draw.fill(region, t.missed_region)
+            frame.grid(draw, labels=False)
+            draw.line(x, frame.rect.top() + t.px(16), x, frame.rect.bottom(), t.good, 1.2, (4, 3))
+            number = time_in(target, unit)
+            said = f"≤ {number.rstrip('0').rstrip('.') if '.' in number else number}"
+            draw.text(
+                min(x, frame.rect.right() - draw.width(said) / 2),
+                frame.rect.top() + t.px(7),
+                said,
+                t.good,
+                align="centre",
+            )
+        stroke(draw, frame, xs, ys, t.curve, 2.0)
+        y = frame.rect.bottom() + t.px(11)
+        last = draw.text(frame.rect.right(), y, f"{axis.text(axis.end)} {unit}", t.ink3, align="right")
+        for value in axis.ticks[:-1]:
+            x, text = frame.px(value), axis.text(value)
+            draw.line(x + 0.5, frame.rect.bottom() - 4, x + 0.5, frame.rect.bottom(), t.axis)
+            if x + draw.width(text) / 2 < last.left() - 6:
+                draw.text(x, y, text, t.ink3, align="centre")

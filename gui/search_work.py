@@ -1,0 +1,79 @@
+"""Searches for hardware and models off the interface thread: the states as they come, the best simulated."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from core.planning.offers import Offer
+from core.planning.recommend import Recommendation, recommend, verified_one
+from core.planning.what_runs import WhatRuns, what_runs
+from core.spec.scenario import Scenario
+
+_PORTION = 8  # estimates between two states
+_EVERY_S = 0.08
+_VERIFIED = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """One state.  ``state`` is a Recommendation or a WhatRuns; ``verifying`` the number that is simulated."""
+
+    state: Recommendation | WhatRuns
+    seconds: float
+    view: object = None  # what ``dress`` makes of the state
+    verifying: int = -1
+
+    @property
+    def finished(self) -> bool:
+        """Whether the search itself is over."""
+        return self.state.finished
+
+
+Dress = Callable[[Recommendation | WhatRuns], object]
+
+
+def hardware(scenario: Scenario, dress: Dress, verify: int = _VERIFIED) -> Iterator[Found | None]:
+    """A state now and then, None in between, the complete one, then with the first few simulated."""
+    begun = last = time.perf_counter()
+    state: Recommendation | None = None
+    shown = 0
+    for state in recommend(scenario, portion=_PORTION):
+        now = time.perf_counter()
+        early = shown < 2 and len(state.offers) > shown
+        if state.finished or early or now - last > _EVERY_S:
+            last, shown = now, shown + 1
+            yield Found(state, now - begun, dress(state))
+        else:
+            yield None
+    if state is None:
+        return
+    took = time.perf_counter() - begun
+    for number in range(min(verify, len(state.offers))):
+        yield Found(state, took, dress(state), number)
+        state = with_verified(state, number)
+        yield Found(state, took, dress(state))
+
+
+def with_verified(state: Recommendation, number: int) -> Recommendation:
+    """The state with one offer simulated."""
+    offers = list(state.offers)
+    offers[number] = verified_one(offers[number])
+    return replace(state, offers=tuple(offers))
+
+
+def simulated(offer: Offer) -> Iterator[Offer]:
+    """One offer with its simulation."""
+    yield verified_one(offer)
+
+
+def models(scenario: Scenario, dress: Dress) -> Iterator[Found | None]:
+    """What runs on the scenario's devices, as it is found."""
+    begun = last = time.perf_counter()
+    first = True
+    for state in what_runs(scenario, portion=2):
+        now = time.perf_counter()
+        if state.finished or first or now - last > _EVERY_S:
+            first, last = False, now
+            yield Found(state, now - begun, dress(state))
+        else:
+            yield None

@@ -1,0 +1,326 @@
+"""A painted table: a head in small print, rows between hairlines, one of them chosen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QToolTip, QWidget
+
+from gui import icons
+from gui.theme import Role, manager, theme
+from gui.tips import plain
+from gui.widgets import paint
+
+_HEAD = 30
+_PAD = 20
+_MEASURED = 60  # rows that decide how wide a column is
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """``width`` in px at 100 %; 0: as wide as its texts; ``stretch``: takes what is left."""
+
+    title: str
+    right: bool = False
+    width: int = 0
+    stretch: bool = False
+    key: str = ""  # what is sorted by, for the mark in the head
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A text with a role and a colour of the theme by name; ``after`` is small print behind it."""
+
+    text: str = ""
+    role: Role = "body"
+    colour: str = "ink"
+    after: str = ""
+    icon: str = ""  # before the text
+    icon_colour: str = "ink3"
+    bar: float | None = None  # a share, in place of a text
+    bar_colour: str = "curve"
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line; ``spoken`` for screen readers."""
+
+    cells: tuple[Cell, ...]
+    spoken: str = ""
+    key: object = field(default=None, compare=False)
+
+
+class GridTable(QAbstractScrollArea):
+    """``chosen`` carries the number of a row, ``opened`` one that was double-clicked or entered."""
+
+    chosen = Signal(int)
+    opened = Signal(int)
+
+    def __init__(self, name: str, row: int = 28, selects: bool = True, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._columns: tuple[Column, ...] = ()
+        self._rows: tuple[Row, ...] = ()
+        self._widths: list[float] = []
+        self._row_height = row
+        self._selects = selects
+        self._hovered = -1
+        self.current = -1
+        self.most_rows = 0  # 0: as high as there is room; else the height fits as many rows
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(name)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if selects else Qt.FocusPolicy.NoFocus)
+        self.viewport().setMouseTracking(True)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        manager.changed.connect(self._measure)
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """What is shown."""
+        return self._rows
+
+    def show_table(self, columns: Sequence[Column], rows: Sequence[Row]) -> None:
+        """Show other rows; the chosen number stays where there are as many."""
+        if tuple(columns) == self._columns and tuple(rows) == self._rows:
+            self._rows = tuple(rows)
+            return
+        self._columns, self._rows = tuple(columns), tuple(rows)
+        self.current = min(self.current, len(rows) - 1)
+        self._hovered = -1
+        self._measure()
+
+    def select(self, index: int) -> None:
+        """Choose a row without telling anybody."""
+        if index != self.current:
+            self.current = index
+            self._speak()
+            self.viewport().update()
+
+    def as_text(self) -> str:
+        """The table with tabs between the cells."""
+        lines = ["\t".join(c.title for c in self._columns)]
+        lines += ["\t".join(c.text for c in row.cells) for row in self._rows]
+        return "\n".join(lines)
+
+    # -- measuring -------------------------------------------------------------------------------
+
+    def _measure(self) -> None:
+        t = theme()
+        self._widths = []
+        for index, column in enumerate(self._columns):
+            if column.width:
+                self._widths.append(float(t.px(column.width)))
+                continue
+            wide = paint.width(t.font("caption"), column.title)
+            for row in self._rows[:_MEASURED]:
+                cell = row.cells[index]
+                after = paint.width(t.font("caption"), cell.after) + 8 if cell.after else 0.0
+                mark = t.px(14) + 4 if cell.icon else 0.0
+                wide = max(wide, paint.width(t.font(cell.role), cell.text) + after + mark)
+            self._widths.append(wide + _PAD)
+        self._share()
+        self.updateGeometry()
+        self.viewport().update()
+
+    def _share(self) -> None:
+        """What is left goes to the columns that stretch; what is missing is taken from them first."""
+        over = self.viewport().width() - sum(self._widths)
+        stretched = [i for i, c in enumerate(self._columns) if c.stretch]
+        self._placed = list(self._widths)
+        for index in stretched:
+            self._placed[index] = max(float(theme().px(48)), self._placed[index] + over / len(stretched))
+        high = len(self._rows) * theme().px(self._row_height)
+        room = self.viewport().height() - theme().px(_HEAD)
+        self.verticalScrollBar().setRange(0, max(0, high - room))
+        self.verticalScrollBar().setPageStep(max(1, room))
+        self.verticalScrollBar().setSingleStep(theme().px(self._row_height))
+
+    def sizeHint(self) -> QSize:
+        """As many rows as are wanted."""
+        t = theme()
+        count = min(len(self._rows), self.most_rows) if self.most_rows else max(3, len(self._rows))
+        return QSize(400, t.px(_HEAD) + count * t.px(self._row_height) + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        """All of the wanted rows where a number is set; else it scrolls."""
+        t = theme()
+        if self.most_rows:
+            return QSize(200, self.sizeHint().height())
+        return QSize(200, t.px(_HEAD) + 2 * t.px(self._row_height))
+
+    def fix_height(self) -> None:
+        """Be exactly as high as the wanted rows."""
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Other widths."""
+        super().resizeEvent(event)
+        self._share()
+
+    # -- pointer and keys ------------------------------------------------------------------------
+
+    def _at(self, y: float) -> int:
+        t = theme()
+        if y < t.px(_HEAD):
+            return -1
+        index = int((y - t.px(_HEAD) + self.verticalScrollBar().value()) // t.px(self._row_height))
+        return index if 0 <= index < len(self._rows) else -1
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """The row under the pointer is marked."""
+        index = self._at(event.position().y()) if self._selects else -1
+        if index != self._hovered:
+            self._hovered = index
+            self.viewport().update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """No row any more."""
+        self._hovered = -1
+        self.viewport().update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Choose."""
+        index = self._at(event.position().y())
+        if self._selects and event.button() == Qt.MouseButton.LeftButton and index >= 0:
+            self._go(index)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Open."""
+        index = self._at(event.position().y())
+        if self._selects and index >= 0:
+            self.opened.emit(index)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Up and down choose, Enter opens."""
+        key = Qt.Key(event.key())
+        moves = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}
+        moves |= {Qt.Key.Key_Home: -len(self._rows), Qt.Key.Key_End: len(self._rows)}
+        if self._selects and self._rows and key in moves:
+            self._go(min(max(self.current + moves[key], 0), len(self._rows) - 1))
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.current >= 0:
+            self.opened.emit(self.current)
+        else:
+            super().keyPressEvent(event)
+
+    def _go(self, index: int) -> None:
+        t = theme()
+        self.current = index
+        top, high = index * t.px(self._row_height), t.px(self._row_height)
+        bar, room = self.verticalScrollBar(), self.viewport().height() - t.px(_HEAD)
+        if top < bar.value():
+            bar.setValue(top)
+        elif top + high > bar.value() + room:
+            bar.setValue(top + high - room)
+        self._speak()
+        self.viewport().update()
+        self.chosen.emit(index)
+
+    def _speak(self) -> None:
+        if 0 <= self.current < len(self._rows):
+            self.setAccessibleDescription(self._rows[self.current].spoken)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show which row is current."""
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """And none without."""
+        super().focusOutEvent(event)
+        self.viewport().update()
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """What a cell has to say more."""
+        if isinstance(event, QHelpEvent):
+            index = self._at(event.pos().y())
+            tip = self._tip(index, event.pos().x()) if index >= 0 else ""
+            QToolTip.showText(event.globalPos(), plain(tip), self)
+            return True
+        return super().viewportEvent(event)
+
+    def _tip(self, index: int, x: float) -> str:
+        edge = 0.0
+        for wide, cell in zip(self._placed, self._rows[index].cells, strict=True):
+            if x < edge + wide:
+                return cell.tip
+            edge += wide
+        return ""
+
+    # -- painting --------------------------------------------------------------------------------
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Rows in sight, then the head above them."""
+        t = theme()
+        painter = QPainter(self.viewport())
+        painter.fillRect(self.viewport().rect(), t.canvas)
+        head, row = t.px(_HEAD), t.px(self._row_height)
+        width, high = self.viewport().width(), self.viewport().height()
+        shift = self.verticalScrollBar().value()
+        painter.setClipRect(0, head, width, high - head)
+        last = (shift + high - head - row // 3) // row + 1  # not a sliver of one more
+        for index in range(max(0, shift // row), min(len(self._rows), last)):
+            self._paint_row(painter, index, QRectF(0, head + index * row - shift, width, row))
+        painter.setClipping(False)
+        x = 0.0
+        for wide, column in zip(self._placed, self._columns, strict=True):
+            box = QRectF(x + (0 if column.right else 8), 0, wide - 8, head - 2)
+            align = paint.RIGHT if column.right else paint.LEFT
+            paint.text(painter, box, column.title, t.font("caption"), t.ink3, align)
+            x += wide
+        paint.hairline(painter, 0, head - 1, width, head - 1, t.line2)
+        painter.end()
+
+    def _paint_row(self, painter: QPainter, index: int, box: QRectF) -> None:
+        t = theme()
+        chosen = self._selects and index == self.current
+        ground = t.accent_soft if chosen else t.side if index == self._hovered else t.canvas
+        painter.fillRect(box, ground)
+        x = 0.0
+        for wide, column, cell in zip(self._placed, self._columns, self._rows[index].cells, strict=True):
+            inner = QRectF(x + (0 if column.right else 8), box.top(), wide - 8, box.height())
+            self._paint_cell(painter, cell, inner, column.right)
+            x += wide
+        if chosen:
+            painter.fillRect(QRectF(0, box.top(), 2, box.height()), t.accent)
+            if t.name == "contrast" or self.hasFocus():
+                paint.frame(painter, box, t.accent)
+        paint.hairline(painter, 0, box.bottom() - 1, box.width(), box.bottom() - 1, t.line)
+
+    def _paint_cell(self, painter: QPainter, cell: Cell, box: QRectF, right: bool) -> None:
+        t = theme()
+        middle = round(box.center().y())
+        if cell.bar is not None:
+            track = QRectF(box.left() + 6, middle - 3, box.width() - 12, 6)
+            painter.fillRect(track, t.sunken if t.name != "contrast" else t.grid)
+            full = QRectF(track.left(), track.top(), track.width() * min(1.0, max(0.0, cell.bar)), 6)
+            painter.fillRect(full, getattr(t, cell.bar_colour))
+            return
+        font, size = t.font(cell.role), t.px(14)
+        after = paint.width(t.font("caption"), cell.after) + 8 if cell.after else 0.0
+        mark = size + 4 if cell.icon else 0
+        colour = getattr(t, cell.colour)
+        if right:
+            inner = box.adjusted(0, 0, -after, 0)
+            used = paint.text(painter, inner, cell.text, font, colour, paint.RIGHT)
+            if cell.icon:
+                at = QPointF(round(inner.right() - used - mark), middle - size / 2)
+                icons.draw(painter, cell.icon, at, getattr(t, cell.icon_colour), size)
+            paint.text(painter, box, cell.after, t.font("caption"), t.ink3, paint.RIGHT)
+            return
+        if cell.icon:
+            at = QPointF(round(box.left()), middle - size / 2)
+            icons.draw(painter, cell.icon, at, getattr(t, cell.icon_colour), size)
+        used = paint.text(painter, box.adjusted(mark, 0, -after, 0), cell.text, font, colour)
+        if cell.after:
+            rest = box.adjusted(mark + used + 8, 0, 0, 0)
+            paint.text(painter, rest, cell.after, t.font("caption"), t.ink3)
