@@ -17,8 +17,8 @@ class PrefixCache:
 
     def __init__(self, block: int, apart: int = 0) -> None:
         self._block, self._apart = block, apart  # blocks at the beginning of every chain that are not counted
-        self._held: dict[Hashable, list[int]] = {}  # key -> [blocks, readers]
-        self._idle: OrderedDict[Hashable, int] = OrderedDict()
+        self._held: dict[Hashable, list[int]] = {}  # key -> [blocks, tokens up to its end, readers]
+        self._idle: OrderedDict[Hashable, tuple[int, int]] = OrderedDict()  # key -> blocks, tokens
         self.held_blocks = 0
         self.idle_blocks = 0
 
@@ -26,26 +26,27 @@ class PrefixCache:
         """Links from the beginning that are cached, and their whole blocks in tokens."""
         links = tokens = 0
         for key, end in chain:
-            if key not in self._held and key not in self._idle:
+            entry = self._held.get(key) or self._idle.get(key)
+            if entry is None:
                 break
             links += 1
-            tokens = end
+            tokens = min(end, entry[1])
         return links, tokens // self._block * self._block
 
     def idle_in(self, chain: Sequence[Link]) -> int:
         """Idle blocks of the links, which become held when the chain is."""
-        return sum(self._idle.get(key, 0) for key, _ in chain)
+        return sum(self._idle[key][0] for key, _ in chain if key in self._idle)
 
     def hold(self, chain: Sequence[Link]) -> None:
         """One more reader of each link; all of them are cached."""
         for key, _ in chain:
-            blocks = self._idle.pop(key, None)
-            if blocks is None:
-                self._held[key][1] += 1
+            entry = self._idle.pop(key, None)
+            if entry is None:
+                self._held[key][2] += 1
                 continue
-            self._held[key] = [blocks, 1]
-            self.idle_blocks -= blocks
-            self.held_blocks += blocks
+            self._held[key] = [*entry, 1]
+            self.idle_blocks -= entry[0]
+            self.held_blocks += entry[0]
 
     def insert(self, chain: Sequence[Link], start: int) -> tuple[int, int]:
         """Add and hold the links from number ``start``; blocks they take over, and the links held then.
@@ -58,7 +59,7 @@ class PrefixCache:
                 break
             blocks = max(0, end // self._block - before)
             before += blocks
-            self._held[key] = [blocks, 1]
+            self._held[key] = [blocks, end, 1]
             self.held_blocks += blocks
             taken += blocks
             start += 1
@@ -68,10 +69,10 @@ class PrefixCache:
         """One reader fewer of each link."""
         for key, _ in reversed(chain):
             entry = self._held[key]
-            entry[1] -= 1
-            if not entry[1]:
+            entry[2] -= 1
+            if not entry[2]:
                 del self._held[key]
-                self._idle[key] = entry[0]
+                self._idle[key] = entry[0], entry[1]
                 self.held_blocks -= entry[0]
                 self.idle_blocks += entry[0]
 
@@ -79,6 +80,6 @@ class PrefixCache:
         """Give up idle segments until ``blocks`` are free or none is left; blocks freed."""
         freed = 0
         while freed < blocks and self._idle:
-            freed += self._idle.popitem(last=False)[1]
+            freed += self._idle.popitem(last=False)[1][0]
         self.idle_blocks -= freed
         return freed

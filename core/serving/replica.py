@@ -389,12 +389,12 @@ class Replica:
             taken, active.held = self.decoding.cache.insert(active.chain, active.held)
             active.blocks -= taken
         active.made += 1
-        if not self.hands_over and not active.started:
+        last = active.made >= active.output
+        if not active.started and (last or not self.hands_over):
             active.started = True
             self.records.first[active.index] = shown
-        if self.hands_over or active.made >= active.output:
-            if active.made >= active.output:
-                self.records.first[active.index] = min(self.records.first[active.index], shown)
+        if last or self.hands_over:
+            if last:
                 self.records.finish[active.index] = shown
             self._give_back(active)
             ended.append(active)
@@ -412,7 +412,9 @@ class Replica:
         del self.running[active.index]
         cache, chain, links, taken = self.decoding.cache, active.chain, active.held, 0
         if active.own is not None and links == len(chain):
-            chain = (*chain, active.own)
+            key, tokens = active.own
+            # Where answers decode elsewhere the cache ends with the prompt.
+            chain = (*chain, (key, active.prompt if self.hands_over else tokens))
             taken, links = cache.insert(chain, links)
         if links:
             cache.release(chain[:links])

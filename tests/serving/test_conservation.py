@@ -35,6 +35,9 @@ ENGINES = {
         "engine.version": "1.2",
         "simulation.batching": "max_utilization",
     },
+    "drafts": {"speculative.draft_parameters": 250_000_000, "speculative.kind": "eagle"},
+    "apart": {"deployment.prefill_accelerators": 1},
+    "few seats": {"engine.max_num_seqs": 3, "engine.max_num_batched_tokens": 256},
     "slots": {
         "engine.name": "llamacpp",
         "engine.version": "",
@@ -108,7 +111,7 @@ def test_every_request_is_answered_once(engine, rate, prompt, output, spread, ki
             "simulation.seed": seed,
             "simulation.requests": 60,
             "simulation.duration_s": 1e6,
-            "deployment.accelerators": copies,
+            "deployment.accelerators": copies + (engine == "apart"),
             "simulation.routing": "prefix_aware" if seed % 2 else "least_loaded",
         },
     )
