@@ -25,10 +25,14 @@ FILLER = "aeiouy"
 ICON_ONLY = Qt.ToolButtonStyle.ToolButtonIconOnly
 SMALLEST = QSize(1280, 720)
 TABS = ("overview", "roofline", "step", "request")
+OTHERS = ("compare", "explore", "simulate")
 LABEL_WIDTH = 88  # of the forms at the smallest size
 # The table of a step names kernels in full and ends them with an ellipsis where the two stand side by side.
 MAY_BE_CUT = ("operators.", "plots.step_time.")
-FORMS = ("workload", "deployment", "precision", "engine", "speculative", "host", "targets")
+FORMS = (
+    *("workload", "deployment", "precision", "engine", "speculative", "host", "targets", "simulation"),
+    "search",
+)
 
 
 class StretchedWords(Words):
@@ -129,6 +133,20 @@ def test_nothing_is_cut_at_the_smallest_size(
     spared = texts_of(words, *MAY_BE_CUT)
     cut = {tab: sorted(cut_in(window, tab) - spared) for tab in TABS}
     assert cut == {tab: [] for tab in TABS}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("workspace", OTHERS)
+def test_nothing_is_cut_in_the_other_workspaces(
+    open_window: Callable[[Scenario, Words], MainWindow], workspace: str, language: str
+) -> None:
+    window = open_window(load_sample(samples()[1]), Words(language))
+    grab(window, SMALLEST)
+    window.stack.show_key(workspace)
+    grab(window, SMALLEST)
+    with cut_texts() as painted:
+        window.grab()
+    assert sorted({*painted, *cut_widgets(window)}) == []
 
 
 def test_headings_have_room_for_texts_longer_by_two_fifths(
