@@ -18,6 +18,7 @@ from core.spec.accelerator import Accelerator
 from core.spec.scenario import Scenario
 from core.spec.search import Rank
 
+_SHARED_READS = 0.6  # of a prompt's time that it adds to steps it shares, at least
 _HOPELESS = 1.1  # times a target, with nothing but one step: no layout of the batch helps
 
 
@@ -173,7 +174,9 @@ def _most_users(scenario: Scenario, memory: MemoryPlan) -> int:
 
 
 def _least_times(service: Service, scenario: Scenario, most_users: int) -> tuple[float, float]:
-    """One decode step by itself with a part of the users that would run, and one prompt by itself, s."""
+    """One decode step by itself with a part of the users that would run, and one prompt with the least
+    that users who ask together wait for each other, s.
+    """
     plan, work, lengths = service.plan, scenario.workload, service.lengths
     if isinstance(plan, TextbookPlan):
         return plan.read_bytes / plan.bandwidth, 2 * plan.parameters * lengths.prompt / plan.peak
@@ -188,7 +191,11 @@ def _least_times(service: Service, scenario: Scenario, most_users: int) -> tuple
         np.array([0.0, chunk]),
         np.array([0.0, lengths.prefix + 0.5 * (lengths.prompt - chunk)]),
     ).tolist()
-    return step / plan.tokens_per_step, prompt * lengths.prompt / chunk
+    over, others = plan.overheads, 0.0
+    if work.load == "users" and not service.readers:
+        others = max(0.0, min(work.users, most_users) / service.replicas - 1.0)
+    reads = over.own_prefill + _SHARED_READS * over.burst * others
+    return step / plan.tokens_per_step, reads * prompt * lengths.prompt / chunk / plan.stages
 
 
 def _targets(scenario: Scenario) -> tuple[float, float]:
