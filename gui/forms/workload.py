@@ -126,7 +126,7 @@ def _preset_button(
     menu = QMenu(button)
     for preset in presets():
         action = menu.addAction(words(f"choices.presets.{preset['key']}"))
-        action.setToolTip(str(preset["source"]))
+        action.setToolTip(words(f"choices.preset_sources.{preset['key']}"))
 
         def take(_checked: bool = False, preset: dict[str, Any] = preset) -> None:
             document.end_merge()

@@ -75,7 +75,7 @@ def range_text(value: Range, show: Callable[[float], str], words: Words) -> str:
 
 def _finish(card: Card, words: Words) -> Card:
     card = replace(card, brief=words(f"cards.{card.key}.brief"))
-    parts = [f"{card.name}: {card.value} {card.unit}".strip(), card.note]
+    parts = [words("units.told", name=card.name, value=f"{card.value} {card.unit}"), card.note]
     if card.target_state:
         said = "cards.meets" if card.target_state == "good" else "cards.misses"
         parts.append(words(said, target=card.target))

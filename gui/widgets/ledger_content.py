@@ -178,4 +178,8 @@ def _budget_word(estimate: Estimate) -> str:
 
 
 def _spoken(rows: list[Row], words: Words) -> str:
-    return words("ledger.title") + ": " + words.listed(f"{row.name} {row.value}" for row in rows)
+    return words(
+        "units.told",
+        name=words("ledger.title"),
+        value=words.listed(f"{row.name} {row.value}" for row in rows),
+    )
