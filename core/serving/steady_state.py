@@ -163,10 +163,12 @@ def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> L
     stable = ~over[EXPECTED]
     users = np.where(stable, rate * (life.total + queue)[EXPECTED], np.inf)
     served = service.replicas * np.where(over, ceiling, here)
+    # Two roads to the same number: nobody decodes who is not in the system.
+    running = np.minimum(service.replicas * seen * life.share, rate * (life.total + queue))
     return curve_of(
         service,
         users,
-        service.replicas * seen * life.share,
+        running,
         life,
         queue,
         served,
@@ -219,6 +221,15 @@ def _own_quantile(life: Life, n: int) -> Life:
     )
 
 
+def _around_expected(times: FloatArray) -> FloatArray:
+    """Times (3, n) whose first row is not above the second, nor the last below it.
+
+    Each row is solved for a load of its own, in few steps: where they lie close they may cross.
+    """
+    low, expected, high = times
+    return np.stack([np.minimum(low, expected), expected, np.maximum(high, expected)])
+
+
 def curve_of(
     service: Service,
     users: FloatArray,
@@ -233,13 +244,13 @@ def curve_of(
     return LoadCurve(
         users=users,
         running=np.broadcast_to(running, shape),
-        time_to_first_token=queue + life.base + life.own + life.others,
+        time_to_first_token=_around_expected(queue + life.base + life.own + life.others),
         queue_seconds=queue,
         prefill_seconds=life.own,
         other_prefills_seconds=life.others,
         base_seconds=life.base,
         transfer_seconds=np.zeros(shape),
-        time_per_output_token=life.per_token,
+        time_per_output_token=_around_expected(life.per_token),
         output_tokens_per_second=requests * service.lengths.output,
         requests_per_second=requests,
         prefill_share=np.broadcast_to(life.prefill_share, shape),

@@ -4,11 +4,11 @@
 """
 
 import dataclasses
+import json
 import math
 import os
 import random
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,19 +18,37 @@ from core.catalog.accelerators import all_accelerators
 from core.catalog.models import all_models, load_model
 from core.errors import InferometerError
 from core.estimator import estimate
+from core.explain.derivation import derive, keys_of
 from core.planning.curves import WorkloadCurves
 from core.planning.sweep import workload_curves
+from core.reports.as_json import estimate_json
+from core.reports.as_text import estimate_text
 from core.results import Estimate
+from core.spec.accelerator import Accelerator, HostLink, PeakTflops, ScaleUp
+from core.spec.architecture import (
+    Architecture,
+    Attention,
+    CompressedAttention,
+    DenseMlp,
+    LatentAttention,
+    LayerGroup,
+    MixtureOfExperts,
+    NoMixer,
+    RecurrentMixer,
+    SparseIndexer,
+)
 from core.spec.change import with_values
 from core.spec.checks import check
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from core.spec.model import Model
 from core.spec.scenario import Scenario
 from core.spec.support import cache_formats_of, releases_of, weight_formats_of
-from core.words import Phrase, Words
+from core.words import Words
 
 DRAWN = int(os.environ.get("INFEROMETER_FUZZ", "0")) or 240
 WORDS = Words("en")
 ENGINES = ("vllm", "textbook", "sglang", "trtllm", "llamacpp", "ollama", "transformers", "mlx")
+SERVERS = ("vllm", "sglang", "trtllm")
 MODELS = [model.id for model in all_models()]
 DEVICES = all_accelerators()
 # A key that was shown in place of its text, and a place that nothing filled.
@@ -41,12 +59,112 @@ def log_uniform(rng: random.Random, low: float, high: float) -> int:
     return round(math.exp(rng.uniform(math.log(low), math.log(high))))
 
 
+def size(rng: random.Random, high: int = 4096) -> int:
+    return log_uniform(rng, 1, high)
+
+
+def mixer_of(rng: random.Random) -> Any:
+    """Any mixer of tokens that the records take, however odd."""
+    heads = rng.choice((1, 2, 8, 64))
+    indexer = rng.choice((None, None, SparseIndexer(heads=1, head_dim=size(rng), top_k=size(rng))))
+    return rng.choice(
+        (
+            NoMixer(),
+            Attention(
+                heads=heads,
+                kv_heads=rng.choice((1, heads)),
+                head_dim=size(rng),
+                value_head_dim=rng.choice((None, size(rng))),
+                window=rng.choice((None, 1, size(rng, 10**6))),
+                window_kind=rng.choice(("sliding", "chunked")),
+                reuses_cache=rng.random() < 0.2,
+                indexer=indexer,
+            ),
+            LatentAttention(
+                heads=heads,
+                query_rank=rng.choice((None, size(rng))),
+                kv_rank=size(rng),
+                nope_head_dim=rng.choice((0, size(rng))),
+                rope_head_dim=rng.choice((0, size(rng))),
+                value_head_dim=size(rng),
+                indexer=indexer,
+            ),
+            CompressedAttention(
+                heads=heads,
+                head_dim=size(rng),
+                query_rank=size(rng),
+                output_groups=1,
+                output_rank=size(rng),
+                window=size(rng, 10**5),
+                tokens_per_entry=rng.choice((None, 1, 4, 10**6)),
+            ),
+            RecurrentMixer(
+                family=rng.choice(("gated_delta", "mamba2", "short_conv")),
+                heads=heads,
+                state_elements=rng.choice((0, size(rng, 10**8))),
+                projection_parameters=size(rng, 10**8),
+            ),
+        )
+    )
+
+
+def channel_of(rng: random.Random) -> Any:
+    experts = rng.choice((1, 8, 256))
+    return rng.choice(
+        (
+            NoMixer(),
+            DenseMlp(intermediate=size(rng, 10**5), gated=rng.random() < 0.5),
+            MixtureOfExperts(
+                experts=experts,
+                experts_per_token=rng.choice((1, experts)),
+                intermediate=size(rng),
+                shared_intermediate=rng.choice((0, size(rng))),
+                latent_width=rng.choice((None, size(rng))),
+            ),
+        )
+    )
+
+
+def odd_model(rng: random.Random, model: Model) -> Model:
+    """A model that nobody has built."""
+    groups = tuple(
+        LayerGroup(count=rng.choice((1, 2, 100)), token_mixer=mixer_of(rng), channel_mixer=channel_of(rng))
+        for _ in range(rng.randrange(1, 4))
+    )
+    stated = rng.choice((None, None, 1, 10**9))
+    arch = Architecture(
+        hidden=size(rng), vocabulary=size(rng, 10**6), groups=groups, stated_parameters=stated
+    )
+    return model.model_copy(update={"architecture": arch})
+
+
+def odd_device(rng: random.Random, device: Accelerator) -> Accelerator:
+    """A device with figures left out or at the edge."""
+    rates = {key: rng.choice((None, 1e-3, value, 1e7)) for key, value in device.peak_tflops}
+    link = rng.choice((None, 1e-3, 1e7))
+    return device.model_copy(
+        update={
+            "peak_tflops": PeakTflops(**rates),
+            "memory_bandwidth_gbps": rng.choice((0.1, 1e7)),
+            "memory_gb_nominal": rng.choice((0.1, 24.0, 1e5)),
+            "memory_mib_reported": None,
+            "pcie": HostLink(gbps_per_direction=link),
+            "scale_up": ScaleUp(gbps_per_direction=rng.choice((None, 1e-3, 1e7)), max_devices=8),
+        }
+    )
+
+
 def scenario_of(base: Scenario, rng: random.Random) -> Scenario | None:
     """A scenario drawn from the whole catalogue; None where the draw contradicts itself."""
     engine = rng.choice(ENGINES)
     weights = rng.choice(weight_formats_of(engine) if rng.random() < 0.9 else tuple(WEIGHT_FORMATS))
     caches = cache_formats_of(engine, weights) if rng.random() < 0.9 else tuple(CACHE_FORMATS)
     tp, pp = rng.choice((1, 1, 1, 2, 2, 4, 8, 16, 3)), rng.choice((1, 1, 1, 1, 2, 3, 4))
+    model, device = load_model(rng.choice(MODELS)), rng.choice(DEVICES)
+    if rng.random() < 0.15:
+        model = odd_model(rng, model)
+    if rng.random() < 0.1:
+        device = odd_device(rng, device)
     ep = rng.choice([n for n in (1, 1, 2, 4, 8, tp) if tp % n == 0])
     copies = rng.choice([n for n in (1, 1, 1, 2, 4, tp) if tp % n == 0])
     prompt = log_uniform(rng, 1, 300_000)
@@ -54,8 +172,8 @@ def scenario_of(base: Scenario, rng: random.Random) -> Scenario | None:
     prefix = rng.choice((0, 0, prompt - 1, rng.randrange(prompt)))
     drafts = rng.choice(("none", "none", "none", "mtp", "eagle", "ngram", "draft_model"))
     changes: dict[str, Any] = {
-        "model": load_model(rng.choice(MODELS)),
-        "accelerator": rng.choice(DEVICES),
+        "model": model,
+        "accelerator": device,
         "deployment.accelerators": tp * pp * rng.choice((1, 1, 1, 2, 5)),
         "deployment.tensor_parallel": tp,
         "deployment.pipeline_parallel": pp,
@@ -64,7 +182,7 @@ def scenario_of(base: Scenario, rng: random.Random) -> Scenario | None:
         "deployment.link": rng.choice(("auto", "auto", "scale_up", "pcie", "pcie_host")),
         "deployment.nodes": rng.choice((1, 1, 1, 1, 2, 4)),
         "deployment.network_gbit_per_s": rng.choice((400.0, 0.1, 100_000.0)),
-        "deployment.prefill_accelerators": rng.choice((0, 0, 0, tp * pp, 2 * tp * pp)),
+        "deployment.prefill_accelerators": tp * pp * rng.choice((0, 0, 0, 1, 2)) if engine in SERVERS else 0,
         "engine.name": engine,
         "engine.version": rng.choice((*releases_of(engine), "", "0", "0.1", "99.9")),
         "engine.max_model_len": max(prompt + output, rng.choice((4096, 131072, prompt + output))),
@@ -99,12 +217,6 @@ def scenario_of(base: Scenario, rng: random.Random) -> Scenario | None:
     except InferometerError:
         return None
     return None if any(problem.severity == "error" for problem in check(scenario)) else scenario
-
-
-def texts_of(value: Any) -> Iterator[str]:
-    """Every text of a result, as a person reads it."""
-    if isinstance(value, Phrase):
-        yield WORDS.phrase(value)
 
 
 def assert_said(text: str) -> None:
@@ -178,6 +290,16 @@ def assert_sound_curves(curves: WorkloadCurves) -> None:
         assert np.all(rates[0] * slack >= rates[1]) and np.all(rates[1] * slack >= rates[2])
 
 
+def assert_reported(point: Estimate, deep: bool) -> None:
+    """What holds for reports, and for the working of every number."""
+    assert_said(estimate_text(point, WORDS))
+    json.loads(estimate_json(point, WORDS), parse_constant=lambda word: pytest.fail(word))
+    for key in keys_of(point) if deep else ():
+        working = derive(point, key)
+        # None: a number that this estimate does not have.
+        assert working is None or not any(math.isnan(step.value) for step in working.steps), key
+
+
 def test_any_scenario(scenario: Scenario) -> None:
     rng = random.Random(20251129)
     taken = 0
@@ -191,6 +313,7 @@ def test_any_scenario(scenario: Scenario) -> None:
                 point = estimate(drawn)
                 assert_sound(point)
                 assert_sound_curves(workload_curves(drawn, point))
+            assert_reported(point, deep=draw % 8 == 0)
         except Exception as error:
             work = drawn.workload
             told = f"draw {draw}, seed {seed}: {drawn.model.name} on {drawn.accelerator.name}, {work}"
