@@ -6,15 +6,18 @@ portions of its work, and a short switch interval bounds what one portion can co
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import QAbstractEventDispatcher, QObject, QThread, Signal
 
 from core.errors import InferometerError, Problem
 
-_SWITCH_S = 0.0005  # while work goes on
+_SWITCH_S = 0.0001  # while work goes on
 _USUAL_S = sys.getswitchinterval()
-_PATIENCE_S = 0.004  # that the worker waits for the interface, at most
+_PATIENCE_S = 0.02  # that the worker waits for the interface, at most
+_TRIES = 3  # in vain, then it goes on for a while: the interface may never come to rest
+_BOLD_S = 0.2
 _running: set[int] = set()  # threads at work
 _lock = threading.Lock()
 
@@ -30,6 +33,23 @@ class _Gate(QObject):
         if dispatcher is not None:
             dispatcher.awake.connect(self.idle.clear)
             dispatcher.aboutToBlock.connect(self.idle.set)
+
+
+class _Patience:
+    """Waits for the interface as long as it is worth waiting."""
+
+    def __init__(self, idle: threading.Event) -> None:
+        self._idle = idle
+        self._missed = 0
+        self._bold_until = 0.0
+
+    def wait(self) -> None:
+        """Until the interface rests, or a while."""
+        if time.monotonic() < self._bold_until:
+            return
+        self._missed = 0 if self._idle.wait(_PATIENCE_S) else self._missed + 1
+        if self._missed >= _TRIES:
+            self._missed, self._bold_until = 0, time.monotonic() + _BOLD_S
 
 
 _gates: list[_Gate] = []
@@ -86,6 +106,7 @@ class Work(QObject):
 
     def _run(self, token: int, make: Callable[[], Iterator[object]], idle: threading.Event) -> None:
         _count(True)
+        patience = _Patience(idle)
         try:
             for item in make():
                 if token != self._token:
@@ -93,7 +114,7 @@ class Work(QObject):
                 if item is not None:
                     self._post(token, "news", item)
                 if self._polite:
-                    idle.wait(_PATIENCE_S)
+                    patience.wait()
             self._post(token, "ended", None)
         except InferometerError as error:
             self._post(token, "failed", error.problems)

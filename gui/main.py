@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from core import console
 from core.version import VERSION
 from core.words import LANGUAGES, Words
 
@@ -21,20 +22,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     begun = time.perf_counter()
     gc.disable()  # nothing that is made at the start is garbage; looking for it costs a twentieth of it
-    from core import cli
-
+    # Looking for plug-ins of pydantic among all installed packages costs as much.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         words = Words("en")
-        if arguments and arguments[0] in cli.COMMANDS:
+        if arguments and arguments[0] in console.COMMANDS:
             gc.enable()
             if arguments[0] == "report" and any(a.lower().endswith(".pdf") for a in arguments):
                 return _report_pdf(arguments)
+            from core import cli
+
             return cli.main(arguments)  # without Qt
         if arguments and arguments[0] == "screenshot":
             return _screenshot(arguments[1:], words)
         return _window(arguments, words, begun)
     except Exception as fault:  # noqa: BLE001 - a person gets a sentence, the log the rest
-        return cli.tell_fault(fault, words)
+        return console.tell_fault(fault, words)
     finally:
         gc.enable()
 
@@ -48,22 +51,20 @@ def _report_pdf(arguments: list[str]) -> int:
 
 
 def _window(arguments: list[str], words: Words, begun: float) -> int:
-    from core import cli
-
     parser = argparse.ArgumentParser(
         prog="inferometer",
         description=words("window.cli.description"),
-        epilog=words("window.cli.commands", commands=", ".join((*sorted(cli.COMMANDS), "screenshot"))),
+        epilog=words("window.cli.commands", commands=", ".join((*sorted(console.COMMANDS), "screenshot"))),
     )
     parser.add_argument("file", nargs="?", type=Path, help=words("window.cli.file"))
     parser.add_argument("--theme", choices=("system", *_THEMES), default="", help=words("window.cli.theme"))
     parser.add_argument("--lang", choices=LANGUAGES, default="", help=words("window.cli.lang"))
     parser.add_argument("--smoke", action="store_true", help=words("window.cli.smoke"))
     parser.add_argument("--profile-start", action="store_true", help=words("window.cli.profile"))
-    parser.add_argument("--version", action="version", version=f"{cli.PROGRAM} {VERSION}")
+    parser.add_argument("--version", action="version", version=f"{console.PROGRAM} {VERSION}")
     options = parser.parse_args(arguments)
     if not _has_display():
-        cli.say(words("window.cli.no_display"))
+        console.say(words("window.cli.no_display"))
         return 2
     fine = not options.smoke or options.file is None or _opens(options.file, words)
     from gui import app as application
@@ -101,14 +102,13 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
 
 def _opens(file: Path, words: Words) -> bool:
     """Whether a file can be opened; if not it has been said why."""
-    from core import cli
     from core.errors import InferometerError
     from core.files.opening import open_document
 
     try:
         open_document(file)
     except InferometerError as error:
-        cli.complain(error, words, file)
+        console.complain(error, words, file)
         return False
     return True
 

@@ -155,7 +155,7 @@ def columns(heads: Sequence[str], share: float, words: Words) -> list[Column]:
     made = []
     for head in heads:
         if head in ("rank", "bar"):
-            made.append(Column("", width=40 if head == "rank" else 92))
+            made.append(Column("", width=40 if head == "rank" else 92, spare=head == "bar"))
         elif head == "state":
             title = words("recommending.heads.verified", p=f"{100 * share:g}")
             made.append(Column(title))

@@ -9,8 +9,8 @@ from core.planning.recommend import Recommendation, recommend, verified_one
 from core.planning.what_runs import WhatRuns, what_runs
 from core.spec.scenario import Scenario
 
-_PORTION = 8  # estimates between two states
-_EVERY_S = 0.08
+_PORTION = 4  # estimates between two states
+_EVERY_S = 0.15
 _VERIFIED = 3
 
 

@@ -26,7 +26,7 @@ from core.serving.trace import MAX_BYTES, Trace, parse_trace
 from core.spec.scenario import Scenario
 
 _PORTION = 100  # events between two looks at the interface
-_EVERY_S = 0.12  # between two pictures of a run
+_EVERY_S = 0.2  # between two pictures of a run
 _LOAD_SHARES = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0, 1.2, 1.5, 1.8, 2.2)  # of the largest number of users
 _OWN_WITHIN = 8.0  # times the largest number: the scenario's own is shown as well
 _CURVE_REQUESTS = 1000

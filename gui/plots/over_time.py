@@ -4,15 +4,15 @@ One time axis under all panels; the operating line is the moment of the replay.
 """
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPen
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QWidget
 
 from core.quantities import FloatArray
 from core.units import show_count, time_in
 from core.words import Words, percent
 from gui.plots import time_axis
-from gui.plots.canvas import Canvas, Frame, fill_under, steps, stroke, thinned
+from gui.plots.canvas import Canvas, Frame, dots, fill_under, polygon_of, steps, stroke, thinned
 from gui.plots.draw import FLAG_HEIGHT, Draw
 from gui.plots.scales import Axis, count_axis, value_axis
 from gui.simulation import Shot
@@ -130,7 +130,7 @@ class OverTime(Canvas):
     def _curve(self, ys: FloatArray) -> tuple[FloatArray, FloatArray]:
         assert self.shot is not None
         over = self.shot.result.over
-        xs, ys = thinned(over.time, ys, 0.0, self.end, max(100, round(self._frames[0].rect.width() / 1.5)))
+        xs, ys = thinned(over.time, ys, 0.0, self.end, max(100, round(self._frames[0].rect.width() / 2.0)))
         return steps(xs, ys, self.shot.result.seconds)
 
     def _requests(self, draw: Draw, frame: Frame) -> None:
@@ -182,19 +182,14 @@ class OverTime(Canvas):
         missed = took > target if target is not None else np.zeros(len(took), dtype=bool)
         again = fates.preempted[known] > 0
         chosen, each = _chosen(at, took, self.end)
-        painter = draw.painter
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-        size = 2.4 if len(chosen) < 600 else 1.8
-        for state, colour in ((False, t.curve), (True, t.warn)):
-            rows = chosen[missed[chosen] == state]
-            painter.setPen(QPen(colour, 1.1))
-            painter.setBrush(colour if state else t.canvas)
-            for x, y, twice in zip(at[rows].tolist(), took[rows].tolist(), again[rows].tolist(), strict=True):
-                point = QPointF(frame.px(x), frame.py(y * factor))
-                if twice:  # a square: it had to leave the cache
-                    painter.drawRect(QRectF(point.x() - size, point.y() - size, 2 * size, 2 * size))
-                else:
-                    painter.drawEllipse(point, size, size)
+        size = 5.5 if len(chosen) < 600 else 4.0
+        for twice in (False, True):  # squares: they had to leave the cache
+            for state, colour in ((False, t.curve), (True, t.warn)):
+                rows = chosen[(missed[chosen] == state) & (again[chosen] == twice)]
+                points = frame.points(at[rows], took[rows] * factor)
+                dots(draw, points, colour, size, square=twice)
+                if not state:
+                    dots(draw, points, t.canvas, size - 2.2, square=twice)
         title = self._words("simulating.first_token", unit=unit)
         if each > 1:
             title = f"{title.split(' · ')[0]} · {self._words('simulating.points_of', n=show_count(each))}"
@@ -203,9 +198,9 @@ class OverTime(Canvas):
             right = frame.rect.right()
             y = frame.rect.top() + t.px(6)
             place = draw.text(right, y, self._words("simulating.preempted_mark"), t.ink3, align="right")
-            painter.setPen(QPen(t.curve, 1.1))
-            painter.setBrush(t.canvas)
-            painter.drawRect(QRectF(place.left() - 10, y - 2.5, 5, 5))
+            mark = polygon_of(np.array([place.left() - 9.0]), np.array([float(y)]))
+            dots(draw, mark, t.curve, 5.5, square=True)
+            dots(draw, mark, t.canvas, 3.3, square=True)
         if target is not None and target * factor <= frame.y.end:
             y = frame.py(target * factor)
             draw.line(frame.rect.left(), y, frame.rect.right(), y, t.good, 1.2, (4, 3))

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QMouseEvent, QPolygonF
 from PySide6.QtWidgets import QWidget
 
 from core.units import three_digits
-from gui.plots.canvas import Canvas, Frame
+from gui.plots.canvas import Canvas, Frame, dots
 from gui.plots.draw import Align, Draw
 from gui.plots.scales import value_axis
 
@@ -84,10 +84,16 @@ class PricePlot(Canvas):
         painter = draw.painter
         painter.save()
         painter.setClipRect(rect.adjusted(-4, -6, 4, 4))
-        for point in shown:
-            if not point.good:
-                draw.ring(*_xy(self.point_of(point)), t.ghost, size=4.5, edge=1.0)
+        open_ones = self._polygon([p for p in shown if not p.good])
+        dots(draw, open_ones, t.ghost, 5.5)
+        dots(draw, open_ones, t.canvas, 3.3)
         painter.restore()
+        chosen_one = next((p for p in shown if p.key == self._chosen), None)
+        rest, best = [p for p in good if not p.best], [p for p in good if p.best]
+        for points, size in ((rest, 4.5), (best, 6.5)):
+            polygon = self._polygon(points)
+            dots(draw, polygon, t.canvas, size + 2.0)
+            dots(draw, polygon, t.curve, size)
         chosen_one = next((p for p in shown if p.key == self._chosen), None)
         for point in good:
             at = self.point_of(point)
@@ -104,8 +110,7 @@ class PricePlot(Canvas):
     def _chosen_name(self, draw: Draw, point: Point) -> None:
         """Always written: where nothing is free, above the point over whatever stands there."""
         t, at, rect = draw.theme, self.point_of(point), self._frame.rect
-        if not point.good:
-            draw.dot(at.x(), at.y(), t.accent, 6.0)
+        draw.dot(at.x(), at.y(), t.accent, 6.0)
         wide = draw.width(point.label, "caption_semibold")
         x = min(max(at.x(), rect.left() + wide / 2 + 4), rect.right() - wide / 2 - 4)
         y = max(at.y() - t.px(13), rect.top() + t.px(6))
@@ -134,6 +139,9 @@ class PricePlot(Canvas):
                 align=align,  # type: ignore[arg-type]
             ):
                 return
+
+    def _polygon(self, points: Sequence[Point]) -> QPolygonF:
+        return self._frame.points(np.log10(np.array([p.x for p in points])), np.array([p.y for p in points]))
 
     def _covers_mark(self, rect: QRectF) -> bool:
         """Whether a point stands in a rectangle."""

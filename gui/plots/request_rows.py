@@ -15,7 +15,8 @@ from gui.theme import Theme, mix, theme
 from gui.tips import plain
 
 _PITCH = 14  # px a row
-_BEFORE = 0.55  # of the rows came before the moment, and of the width lies before it
+_BEFORE = 0.55  # of the rows came before the moment
+_PASSED = 0.35  # of the width lies before it
 _SPAN = 2.4  # times the median answer
 
 
@@ -65,7 +66,7 @@ class RequestRows(Canvas):
         head, below = t.px(24), t.px(17)
         left = float(t.px(36))
         rect = QRectF(left, head, max(20.0, self.width() - left - 1), max(10.0, self.height() - head - below))
-        start = max(0.0, self._now - _BEFORE * self._span)
+        start = max(0.0, self._now - _PASSED * self._span)
         self._frame = frame = Frame(rect, start, start + self._span)
         end = self._shot.result.seconds if self._shot else 1.0
         title = self._words("simulating.around", time=time_axis.clock(self._now, end))

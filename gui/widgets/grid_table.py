@@ -33,7 +33,7 @@ class Column:
     right: bool = False
     width: int = 0
     stretch: bool = False
-    key: str = ""  # what is sorted by, for the mark in the head
+    spare: bool = False  # goes where there is no room
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,12 @@ class GridTable(QAbstractScrollArea):
         if tuple(columns) == self._columns and tuple(rows) == self._rows:
             self._rows = tuple(rows)
             return
+        same = tuple(columns) == self._columns and len(rows) >= _MEASURED
+        same = same and self._rows[:_MEASURED] == tuple(rows[:_MEASURED])
         self._columns, self._rows = tuple(columns), tuple(rows)
+        if same and self.verticalScrollBar().value() == 0:  # what is in sight is the same
+            self._share()
+            return
         self.current = min(self.current, len(rows) - 1)
         self._hovered = -1
         self._measure()
@@ -134,15 +139,20 @@ class GridTable(QAbstractScrollArea):
 
     def _share(self) -> None:
         """What is left goes to the columns that stretch; what is missing is taken from them first."""
-        over = self.viewport().width() - sum(self._widths)
+        widths = list(self._widths)
+        room = self.viewport().width()
+        for index, column in enumerate(self._columns):
+            if column.spare and sum(widths) > room:
+                widths[index] = 0.0
+        over = room - sum(widths)
         stretched = [i for i, c in enumerate(self._columns) if c.stretch]
-        self._placed = list(self._widths)
+        self._placed = widths
         for index in stretched:
             self._placed[index] = max(float(theme().px(48)), self._placed[index] + over / len(stretched))
         high = len(self._rows) * theme().px(self._row_height)
-        room = self.viewport().height() - theme().px(_HEAD)
-        self.verticalScrollBar().setRange(0, max(0, high - room))
-        self.verticalScrollBar().setPageStep(max(1, room))
+        left = self.viewport().height() - theme().px(_HEAD)
+        self.verticalScrollBar().setRange(0, max(0, high - left))
+        self.verticalScrollBar().setPageStep(max(1, left))
         self.verticalScrollBar().setSingleStep(theme().px(self._row_height))
 
     def sizeHint(self) -> QSize:
@@ -267,7 +277,7 @@ class GridTable(QAbstractScrollArea):
         width, high = self.viewport().width(), self.viewport().height()
         shift = self.verticalScrollBar().value()
         painter.setClipRect(0, head, width, high - head)
-        last = (shift + high - head - row // 3) // row + 1  # not a sliver of one more
+        last = (shift + high - head - row * 4 // 5) // row + 1  # not a sliver of one more
         for index in range(max(0, shift // row), min(len(self._rows), last)):
             self._paint_row(painter, index, QRectF(0, head + index * row - shift, width, row))
         painter.setClipping(False)
@@ -288,7 +298,8 @@ class GridTable(QAbstractScrollArea):
         x = 0.0
         for wide, column, cell in zip(self._placed, self._columns, self._rows[index].cells, strict=True):
             inner = QRectF(x + (0 if column.right else 8), box.top(), wide - 8, box.height())
-            self._paint_cell(painter, cell, inner, column.right)
+            if wide > 16:
+                self._paint_cell(painter, cell, inner, column.right)
             x += wide
         if chosen:
             painter.fillRect(QRectF(0, box.top(), 2, box.height()), t.accent)

@@ -172,6 +172,9 @@ class RecommendWorkspace(QWidget):
         self._active = True
         self._context.estimation.want("")
         self._follow()
+        if self._rest.isActive():  # nobody is typing
+            self._rest.stop()
+            self.begin()
 
     def deactivate(self) -> None:
         """Out of sight: nothing is searched."""

@@ -4,13 +4,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QEvent, QObject, QSize, QTimer
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtGui import QDropEvent, QHideEvent
 from PySide6.QtWidgets import (
     QApplication,
     QButtonGroup,
+    QFrame,
     QHBoxLayout,
     QPushButton,
+    QScrollArea,
     QStackedLayout,
     QVBoxLayout,
     QWidget,
@@ -90,7 +92,7 @@ class SimulateWorkspace(QWidget):
         self._grey.timeout.connect(lambda: self.strip.set_stale(True))
         self._build()
         context.document.changed.connect(lambda _scenario, _revision: self._follow())
-        context.estimation.point_ready.connect(lambda _point, _revision: self._follow())
+        context.estimation.point_ready.connect(lambda _point, _revision: self._on_point())
         manager.changed.connect(self._restyle)
         self._restyle()
 
@@ -131,7 +133,7 @@ class SimulateWorkspace(QWidget):
         self.spread = Spread(words)
         self.curves = [LoadCurve(words, kind) for kind in KINDS]
         self._pages = QStackedLayout()
-        for page in (self._time_page(), self._percentile_page(), self._load_page()):
+        for page in (self._time_page(), scrolling(self._percentile_page()), self._load_page()):
             self._pages.addWidget(page)
         ground = Ground("canvas")
         column = self.message_place = QVBoxLayout(ground)
@@ -191,6 +193,7 @@ class SimulateWorkspace(QWidget):
             inner.addStretch(1)
             facts.addLayout(inner, 1)
         column.addLayout(facts)
+        self.spread.setMinimumHeight(150)
         column.addWidget(self.spread, 1)
         return page
 
@@ -236,6 +239,9 @@ class SimulateWorkspace(QWidget):
             app.installEventFilter(self)  # traces that are dropped come here while it is in sight
         self._context.estimation.want("")
         self._follow()
+        if self._rest.isActive():  # nobody is typing
+            self._rest.stop()
+            self._begin_short()
 
     def deactivate(self) -> None:
         """Out of sight: nothing runs."""
@@ -295,6 +301,11 @@ class SimulateWorkspace(QWidget):
             self._grey.start()
             self._rest.start()
         elif self.tab == "load" and self._studied != _essence(scenario):
+            self._rest.start()
+
+    def _on_point(self) -> None:
+        """How many requests a run will have is known now."""
+        if self._active and not self.run.working and self._asked != self._question():
             self._rest.start()
 
     def _question(self) -> tuple[Scenario, str]:
@@ -578,6 +589,17 @@ class SimulateWorkspace(QWidget):
             messages.tell("saved", "bad", words("simulating.failed", reason=reason), [dismiss])
             return
         messages.tell("saved", "good", words("simulating.saved", name=path.name), [dismiss])
+
+
+def scrolling(page: QWidget) -> QScrollArea:
+    """The page with a vertical scroll bar where it is too low."""
+    area = QScrollArea()
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setWidgetResizable(True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area.setWidget(page)
+    return area
 
 
 def _essence(scenario: Scenario) -> Scenario:

@@ -1,0 +1,177 @@
+"""The Recommend workspace: entries by rank, near misses, what is opened, pinned and copied."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
+
+from core.planning.recommend import Recommendation, recommend
+from core.planning.what_runs import WhatRuns
+from gui.fields.choice_edit import Choice
+from gui.fields.multi_edit import MultiEdit
+from gui.recommend_content import Entry
+from gui.widgets.grid_table import Cell, Column, GridTable, Row
+from gui.window import MainWindow
+from gui.workspaces.recommend import RecommendWorkspace
+
+WAIT_MS = 60_000
+FEW = ("RTX 4090", "L40S", "H100 SXM5 80GB")
+
+
+@pytest.fixture
+def shown(window: MainWindow, qtbot: QtBot) -> RecommendWorkspace:
+    window.show()
+    window.document.set_values([("search.devices", FEW), ("search.most_accelerators", 2)], "x")
+    window.stack.show_key("recommend")
+    page = window.stack.page("recommend")
+    assert isinstance(page, RecommendWorkspace)
+    qtbot.waitUntil(lambda: page.settled() and page.found is not None, timeout=WAIT_MS)
+    return page
+
+
+def state_of(page: RecommendWorkspace) -> Recommendation:
+    assert page.found is not None and isinstance(page.found.state, Recommendation)
+    return page.found.state
+
+
+def test_the_table_is_the_search(shown: RecommendWorkspace, window: MainWindow) -> None:
+    expected = [*recommend(window.document.scenario)][-1]
+    state = state_of(shown)
+    assert state.finished and [o.combination for o in state.offers] == [
+        o.combination for o in expected.offers
+    ]
+    names = [row.cells[1].text for row in shown.table.rows[: len(state.offers)]]
+    assert names == [f"{o.count} × {o.device.name}" for o in expected.offers]
+    assert state.meeting >= len(state.offers) and state.total >= sum(f.count for f in state.failures)
+    assert [row.cells[0].text for row in shown.why.rows] == [f"{f.count:,}" for f in state.failures]
+
+
+def test_the_best_are_simulated(shown: RecommendWorkspace) -> None:
+    state = state_of(shown)
+    for offer, row in zip(state.offers[:3], shown.table.rows, strict=False):
+        assert offer.verified is not None and offer.verified.done > 0
+        assert row.cells[-1].icon in ("circle_tick", "circle_x") and row.cells[-1].tip
+
+
+def test_opening_is_one_undoable_edit(shown: RecommendWorkspace, window: MainWindow, qtbot: QtBot) -> None:
+    before = window.document.scenario
+    shown.table._go(1)
+    entry = shown.entry
+    assert entry is not None
+    shown.open.click()
+    scenario = window.document.scenario
+    assert window.stack.key == "estimate"
+    assert scenario.accelerator == entry.offer.device
+    assert scenario.deployment == entry.offer.combination.deployment
+    assert scenario.precision.weights == entry.offer.combination.weights
+    assert (scenario.workload, scenario.targets) == (before.workload, before.targets)
+    window.document.undo()
+    assert window.document.scenario == before
+
+
+def test_an_opened_entry_is_no_new_search(shown: RecommendWorkspace, window: MainWindow) -> None:
+    found = shown.found
+    shown.open.click()
+    window.stack.show_key("recommend")
+    assert shown.settled() and shown.found is found
+
+
+def test_pinned_for_comparison(shown: RecommendWorkspace, window: MainWindow) -> None:
+    before = window.document.scenario
+    shown.pin.click()
+    assert len(window.pinned.pins) == 1 and window.document.scenario == before
+    assert shown.entry is not None
+    assert window.pinned.pins[0].scenario == shown.entry.offer.scenario
+
+
+def test_limits_are_edits_of_the_scenario(
+    shown: RecommendWorkspace, window: MainWindow, qtbot: QtBot
+) -> None:
+    editor = shown.form.row("search.devices").editor
+    assert isinstance(editor, MultiEdit)
+    editor.toggle("L40S")
+    assert set(window.document.scenario.search.devices) == {"RTX 4090", "H100 SXM5 80GB"}
+    qtbot.waitUntil(
+        lambda: shown.settled() and all(o.device.name != "L40S" for o in state_of(shown).offers),
+        timeout=WAIT_MS,
+    )
+    window.document.undo()
+    qtbot.waitUntil(lambda: shown.settled() and "L40S" in str(shown.table.as_text()), timeout=WAIT_MS)
+
+
+def test_without_any_that_meets_the_nearest_are_shown(
+    shown: RecommendWorkspace, window: MainWindow, qtbot: QtBot
+) -> None:
+    window.document.set_values(
+        [("targets.time_per_output_token_ms", 9.0), ("workload.users", 128), ("search.devices", FEW[:1])], "x"
+    )
+    qtbot.waitUntil(lambda: shown.settled() and not state_of(shown).offers, timeout=WAIT_MS)
+    assert "meets every target" in shown.heading.headline
+    near = state_of(shown).near
+    if near:
+        assert shown.table.rows[0].cells[1].text == "Near misses"
+        assert "target" in shown.table.rows[1].cells[-1].text
+
+
+def test_the_other_way_round(shown: RecommendWorkspace, window: MainWindow, qtbot: QtBot) -> None:
+    before = window.document.scenario
+    shown.form.direction._pick(1)
+    qtbot.waitUntil(lambda: shown.settled() and shown.found is not None, timeout=WAIT_MS)
+    state = shown.found.state if shown.found else None
+    assert isinstance(state, WhatRuns) and state.finished
+    good = [runs for runs in state.runs if runs.good]
+    sizes = [runs.model.parameters for runs in good]
+    assert sizes == sorted(sizes, reverse=True)
+    assert shown.why.isHidden() and shown.verify.isHidden()
+    shown.open.click()
+    assert window.document.scenario.model.name == shown._entries[0].offer.scenario.model.name  # type: ignore[union-attr]
+    assert window.document.scenario.accelerator == before.accelerator
+    window.document.undo()
+    assert window.document.scenario == before
+
+
+def test_the_table_goes_to_the_clipboard(shown: RecommendWorkspace) -> None:
+    shown.copy.click()
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert len(lines) == 1 + len(shown.table.rows) and "\t" in lines[0]
+
+
+def test_a_point_of_the_plot_chooses_its_row(shown: RecommendWorkspace) -> None:
+    entry = next(e for e in shown._entries[1:] if e is not None)
+    shown.plot.taken.emit(entry.key)
+    assert shown.entry is not None and shown.entry.key == entry.key
+
+
+def test_an_entry_is_the_same_in_another_state(shown: RecommendWorkspace) -> None:
+    offers = state_of(shown).offers
+    assert len({Entry(offer).key for offer in offers}) == len(offers)
+
+
+def test_several_are_chosen_and_none_means_all(qtbot: QtBot) -> None:
+    editor, told = MultiEdit("All", "{n} chosen"), []
+    qtbot.addWidget(editor)
+    editor.set_groups([("", [Choice(k, f"Format number {k}") for k in "abc"])])
+    editor.chosen.connect(told.append)
+    assert editor.text() == "All"
+    editor.toggle("c")
+    editor.toggle("a")
+    assert told[-1] == ("a", "c") and editor.text() == "2 chosen"
+    editor.toggle("a")
+    editor.toggle("c")
+    assert told[-1] == () and editor.text() == "All"
+
+
+def test_keys_move_through_a_table(qtbot: QtBot) -> None:
+    table, opened = GridTable("t", 32), []
+    qtbot.addWidget(table)
+    table.opened.connect(opened.append)
+    rows = [Row((Cell(str(i)), Cell("x")), f"row {i}") for i in range(5)]
+    table.show_table([Column("a"), Column("b", stretch=True)], rows)
+    table.resize(300, 120)
+    table.show()
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_End, Qt.Key.Key_Up, Qt.Key.Key_Return):
+        qtbot.keyClick(table, key)
+    assert table.current == 3 and opened == [3]
+    assert table.accessibleDescription() == "row 3"
+    table.show_table([Column("a"), Column("b", stretch=True)], rows[:2])
+    assert table.current == 1

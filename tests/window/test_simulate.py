@@ -1,0 +1,220 @@
+"""The Simulate workspace: runs by themselves, replay, traces, files, what follows an edit."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pytestqt.qtbot import QtBot
+
+from core.serving.simulator import simulate
+from core.spec.scenario import Scenario
+from gui.background import Work
+from gui.plots import time_axis
+from gui.simulation import shots
+from gui.window import MainWindow
+from gui.workspaces.simulate import SimulateWorkspace
+
+WAIT_MS = 60_000
+
+
+def workspace_of(window: MainWindow) -> SimulateWorkspace:
+    page = window.stack.page("simulate")
+    assert isinstance(page, SimulateWorkspace)
+    return page
+
+
+@pytest.fixture
+def shown(window: MainWindow, qtbot: QtBot) -> SimulateWorkspace:
+    window.show()
+    window.document.set_values(
+        [("workload.users", 4), ("simulation.duration_s", 120.0), ("workload.output_tokens", 64)], "x"
+    )
+    window.stack.show_key("simulate")
+    page = workspace_of(window)
+    qtbot.waitUntil(lambda: page.settled() and page.shot is not None, timeout=WAIT_MS)
+    return page
+
+
+def test_what_is_shown_is_what_the_simulator_finds(shown: SimulateWorkspace, window: MainWindow) -> None:
+    result = simulate(window.document.scenario)
+    assert shown.shot is not None and shown.shot.finished
+    assert shown.shot.result.done == result.done > 0
+    assert shown.shot.result.time_to_first_token.p95 == result.time_to_first_token.p95
+    assert shown.strip.cards[0].name == "First token, median"
+    shown.show_tab("percentiles")
+    texts = [row.cells[0].text for row in shown.table.rows]
+    assert texts[0] == "First token (TTFT)" and len(texts) == 5
+
+
+def test_an_edit_runs_it_again(shown: SimulateWorkspace, window: MainWindow, qtbot: QtBot) -> None:
+    before = shown.shot
+    window.document.set_value("workload.users", 8)
+    qtbot.waitUntil(lambda: shown.settled() and shown.shot is not before, timeout=WAIT_MS)
+    assert shown.shot is not None and shown.shot.scenario.workload.users == 8
+    window.document.undo()
+    qtbot.waitUntil(lambda: shown.settled() and shown.shot.scenario.workload.users == 4, timeout=WAIT_MS)
+
+
+def test_notes_and_limits_of_the_search_change_no_run(
+    shown: SimulateWorkspace, window: MainWindow, qtbot: QtBot
+) -> None:
+    before = shown.shot
+    window.document.set_values([("notes", "for the meeting"), ("search.most_accelerators", 2)], "x")
+    qtbot.wait(300)
+    assert shown.shot is before and shown.settled()
+
+
+def test_nothing_runs_out_of_sight(shown: SimulateWorkspace, window: MainWindow, qtbot: QtBot) -> None:
+    before = shown.shot
+    window.stack.show_key("estimate")
+    window.document.set_value("workload.users", 3)
+    qtbot.wait(300)
+    assert shown.shot is before and not shown.run.working
+    window.stack.show_key("simulate")
+    qtbot.waitUntil(lambda: shown.settled() and shown.shot is not before, timeout=WAIT_MS)
+
+
+def test_long_runs_wait_for_the_button_and_can_be_cancelled(
+    shown: SimulateWorkspace, window: MainWindow, qtbot: QtBot
+) -> None:
+    before = shown.shot
+    window.document.set_values(
+        [
+            ("workload.load", "requests"),
+            ("workload.request_rate", 0.5),
+            ("simulation.duration_s", 400_000.0),
+            ("workload.prompt_tokens", 128),
+        ],
+        "x",
+    )
+    qtbot.waitUntil(lambda: not shown._rest.isActive(), timeout=WAIT_MS)
+    qtbot.wait(50)
+    assert not shown.run.working and shown.shot is before
+    assert "200" in shown.heading.headline  # 200,000 requests
+    shown.form.run.click()
+    assert shown.run.working
+    qtbot.waitUntil(lambda: shown.shot is not before, timeout=WAIT_MS)
+    assert shown.shot is not None and not shown.shot.finished, "first results come while it runs"
+    shown.cancel.click()
+    assert not shown.run.working and shown.cancel.isHidden()
+    kept = shown.shot
+    qtbot.wait(300)
+    assert shown.shot is kept, "nothing comes after a cancel"
+
+
+def test_the_replay_moves_all_plots(shown: SimulateWorkspace, qtbot: QtBot) -> None:
+    shown._go_to(30.0)
+    assert shown.slider.now == shown.over.now == 30.0
+    with qtbot.waitSignal(shown.slider.moved, timeout=WAIT_MS):
+        shown.slider.play(True)
+    assert shown.slider.playing and shown.over.now > 30.0
+    shown.slider.play(False)
+    rows = shown.rows.visible_rows(200.0)
+    assert rows == sorted(rows) and len(rows) > 3
+    assert "Request" in shown.rows.told(rows[0])
+    shown.slider.set_time(1e9)
+    assert shown.slider.now == shown.slider.end
+
+
+def test_requests_go_to_a_file(shown: SimulateWorkspace, dialogs: Any, tmp_path: Path, qtbot: QtBot) -> None:
+    target = tmp_path / "requests.csv"
+    dialogs.files.append(target)
+    shown.save.click()
+    rows = list(csv.DictReader(target.read_text(encoding="utf-8").splitlines()))
+    assert shown.shot is not None and len(rows) == shown.shot.result.asked
+    dialogs.files.append(tmp_path / "none" / "requests.csv")
+    shown.save.click()
+    assert "Not saved" in shown._context.messages.text_of("saved")
+
+
+def test_a_trace_is_read_and_run(
+    shown: SimulateWorkspace, window: MainWindow, dialogs: Any, tmp_path: Path, qtbot: QtBot
+) -> None:
+    trace = tmp_path / "morning.csv"
+    trace.write_text("timestamp,input,output\n0,200,20\n1.5,300,30\n4,100,10\n", encoding="utf-8")
+    dialogs.files.append(trace)
+    shown._ask_trace()
+    qtbot.waitUntil(lambda: shown.settled() and shown.shot.result.asked == 3, timeout=WAIT_MS)
+    scenario = window.document.scenario
+    assert (scenario.simulation.arrivals, scenario.simulation.trace) == ("trace", "morning.csv")
+    assert "3 requests" in shown.form.row("simulation.trace").reason.text()
+    window.document.undo()
+    qtbot.waitUntil(lambda: shown.settled() and shown.shot.result.asked != 3, timeout=WAIT_MS)
+
+
+def test_a_broken_trace_says_which_line(
+    shown: SimulateWorkspace, window: MainWindow, tmp_path: Path, qtbot: QtBot
+) -> None:
+    before = window.document.scenario
+    trace = tmp_path / "bad.csv"
+    trace.write_text("timestamp,input,output\n0,200,20\n1,-5,30\n", encoding="utf-8")
+    shown.read_trace(trace)
+    qtbot.waitUntil(lambda: bool(window.workspace.messages.text_of("trace")), timeout=WAIT_MS)
+    assert "3" in window.workspace.messages.text_of("trace")
+    assert window.document.scenario == before
+
+
+def test_a_trace_that_is_not_there_is_asked_for(
+    shown: SimulateWorkspace, window: MainWindow, qtbot: QtBot
+) -> None:
+    window.document.set_values([("simulation.arrivals", "trace"), ("simulation.trace", "gone.csv")], "x")
+    qtbot.wait(200)
+    assert "gone.csv" in shown.heading.detail and not shown.run.working
+
+
+def test_a_service_that_does_not_start_is_said(
+    shown: SimulateWorkspace, window: MainWindow, qtbot: QtBot
+) -> None:
+    window.document.set_value("precision.weights", "fp32")
+    qtbot.waitUntil(lambda: shown.settled() and shown.shot is None, timeout=WAIT_MS)
+    assert shown.heading.headline == "The service does not start."
+    window.document.undo()
+    qtbot.waitUntil(lambda: shown.settled() and shown.shot is not None, timeout=WAIT_MS)
+
+
+def test_shots_grow_and_end_complete(scenario: Scenario) -> None:
+    found = [shot for shot in shots(scenario, None) if shot is not None]
+    assert found[-1].finished and not any(shot.finished for shot in found[:-1])
+    shares = [shot.progress.share for shot in found]
+    assert shares == sorted(shares) and shares[-1] == 1.0
+    fates = found[-1].fates
+    assert np.isfinite(fates.finish).all() and (fates.first >= fates.arrival).all()
+
+
+def test_work_drops_what_is_stale(qtbot: QtBot) -> None:
+    work, seen = Work(), []
+    work.news.connect(seen.append)
+    work.start(lambda: iter(["old"]))
+    work.stop()
+    work.start(lambda: iter(["new"]))
+    qtbot.waitUntil(lambda: not work.working, timeout=WAIT_MS)
+    assert seen == ["new"]
+
+
+def test_a_fault_in_the_work_is_a_problem(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> Callable[[], object]:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("sys.excepthook", lambda *_: None)
+    work, failed = Work(), []
+    work.failed.connect(failed.append)
+    work.start(broken)  # type: ignore[arg-type]
+    qtbot.waitUntil(lambda: bool(failed), timeout=WAIT_MS)
+    assert failed[0][0].code == "internal" and not work.working
+
+
+@pytest.mark.parametrize(
+    ("seconds", "span", "text"),
+    [(402.4, 600.0, "6:42"), (3999.0, 7200.0, "1:06:39"), (6.44, 30.0, "6.4 s"), (0.0, 2.0, "0.00 s")],
+)
+def test_moments(seconds: float, span: float, text: str) -> None:
+    assert time_axis.clock(seconds, span) == text
+
+
+def test_ticks_are_round_and_inside() -> None:
+    for span in (0.5, 7.0, 61.0, 617.0, 5000.0, 90_000.0, 3e6):
+        found = time_axis.ticks(0.0, span)
+        assert 2 <= len(found) <= 9 and found[0] == 0.0 and found[-1] <= span
