@@ -5,19 +5,13 @@ cannot be written, or something went wrong inside.
 """
 
 import argparse
-import contextlib
 import dataclasses
-import os
-import re
-import sys
-import tempfile
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from core import console
 from core.catalog.accelerators import search_accelerators
 from core.catalog.models import search_models
-from core.cli_serving import COMMANDS as SERVING
 from core.cli_serving import add_commands
 from core.errors import InferometerError, NotFound, Problem
 from core.estimator import estimate
@@ -34,33 +28,28 @@ from core.units import show_count, show_tokens, three_digits
 from core.version import VERSION
 from core.words import LANGUAGES, Words
 
-COMMANDS = frozenset({"estimate", "models", "accelerators", "report", "validate"}) | SERVING
-PROGRAM = "inferometer"
-# All but tab and end of line, and halves of characters.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-
 
 def main(argv: Sequence[str]) -> int:
-    """Run one of ``COMMANDS`` with its arguments and return the exit status."""
+    """Run one of ``console.COMMANDS`` with its arguments and return the exit status."""
     words = Words(language_of(argv))
     try:
         return _main(argv, words)
     except Exception as fault:  # noqa: BLE001 - a person gets a sentence, the log the rest
-        return tell_fault(fault, words)
+        return console.tell_fault(fault, words)
 
 
 def _main(argv: Sequence[str], words: Words) -> int:
     try:
         options = parser(words).parse_args(argv)
     except SystemExit as leaving:  # argparse has said why
-        return int(leaving.code or 0) or _flush()
+        return int(leaving.code or 0) or console.flush()
     run: Callable[[argparse.Namespace, Words], str] = options.run
     try:
         text = run(options, words)
     except InferometerError as error:
-        complain(error, words, getattr(options, "file", None))
+        console.complain(error, words, getattr(options, "file", None))
         return 2
-    return write(text)
+    return console.write(text)
 
 
 def language_of(argv: Sequence[str]) -> str:
@@ -75,8 +64,8 @@ def language_of(argv: Sequence[str]) -> str:
 
 def parser(words: Words) -> argparse.ArgumentParser:
     """The parser of all commands of the core, in the person's language."""
-    top = argparse.ArgumentParser(prog=PROGRAM, description=words("cli.about"))
-    top.add_argument("--version", action="version", version=f"{PROGRAM} {VERSION}")
+    top = argparse.ArgumentParser(prog=console.PROGRAM, description=words("cli.about"))
+    top.add_argument("--version", action="version", version=f"{console.PROGRAM} {VERSION}")
     commands = top.add_subparsers(dest="command", required=True, metavar=words("cli.command"))
     one = commands.add_parser("estimate", help=words("cli.estimate"), description=words("cli.estimate"))
     one.add_argument("file", type=Path, metavar="FILE", help=words("cli.file"))
@@ -101,73 +90,6 @@ def parser(words: Words) -> argparse.ArgumentParser:
         one.add_argument("--json", action="store_true", help=words("cli.json"))
         one.add_argument("--lang", choices=LANGUAGES, default="en", help=words("cli.lang"))
     return top
-
-
-def complain(error: InferometerError, words: Words, file: Path | None = None) -> None:
-    """One sentence a problem on the error stream, after the file's name where there is one."""
-    place = "" if file is None else str(file)
-    for problem in error.problems:
-        sentence = words.located(problem)
-        say(sentence if place in sentence else f"{place}: {sentence}")
-
-
-def say(line: str) -> None:
-    """One line on the error stream, where there is one."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(f"{printable(line)}\n".encode("utf-8", "replace").decode("utf-8"))
-        sys.stderr.flush()
-
-
-def printable(text: str) -> str:
-    """The text without control characters: a name in a file must not steer the terminal it is shown on."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def tell_fault(fault: Exception, words: Words) -> int:
-    """Something went wrong inside: a sentence, and the rest in a file for whoever can mend it."""
-    told = "".join(traceback.format_exception(fault))
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="inferometer-", suffix=".log", delete=False, encoding="utf-8", errors="replace"
-        ) as log:
-            log.write(told)
-    except OSError:
-        say(words("cli.fault_without_log", kind=type(fault).__name__))
-    else:
-        say(words("cli.fault", kind=type(fault).__name__, file=log.name))
-    return 1
-
-
-def write(text: str) -> int:
-    """Write to the standard output in UTF-8; 1 when nobody reads it any more or it takes no more."""
-    if sys.stdout is None:
-        return 1
-    try:
-        stream = getattr(sys.stdout, "buffer", None)
-        if stream is None:
-            sys.stdout.write(printable(text))
-        else:
-            stream.write(printable(text).encode())
-    except OSError as error:
-        return _unwritten(error)
-    return _flush()
-
-
-def _flush() -> int:
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError as error:
-        return _unwritten(error)
-    return 0
-
-
-def _unwritten(error: OSError) -> int:
-    # Python flushes once more at exit: give it somewhere to flush to.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if not isinstance(error, BrokenPipeError):
-        say(f"{PROGRAM}: {error.strerror}")
-    return 1
 
 
 def _estimate(options: argparse.Namespace, words: Words) -> str:

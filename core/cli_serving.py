@@ -14,7 +14,6 @@ from core.spec.scenario import Scenario
 from core.words import Words
 
 T = TypeVar("T")
-COMMANDS = frozenset({"simulate", "capacity", "recommend"})
 
 
 def add_commands(commands: Any, words: Words) -> None:

@@ -16,7 +16,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtSvg import QSvgRenderer
 
-from core import cli
+from core import cli, console
 from core.errors import InferometerError
 from core.estimator import estimate
 from core.files.atomic import write_atomic
@@ -100,6 +100,6 @@ def report_command(arguments: Sequence[str]) -> int:
         application()
         write_atomic(out, report_pdf(estimate(scenario), words))
     except InferometerError as error:
-        cli.complain(error, words, options.file)
+        console.complain(error, words, options.file)
         return 2
-    return cli.write(f"{out}\n")
+    return console.write(f"{out}\n")

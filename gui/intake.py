@@ -1,15 +1,16 @@
 """Whatever is dropped, pasted or opened: recognised, taken over as one undoable edit, and told."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, QObject, Signal
 from PySide6.QtGui import QGuiApplication
 
 from core.errors import InferometerError, InvalidScenario, Problem
 from core.files.opening import Opened, opened
-from core.importers.local_hardware import LocalHardware
-from core.importers.recognise import Imported, apply_import, recognise
 from core.spec.checks import check
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
@@ -20,6 +21,11 @@ from gui.forms.consequences import settled
 from gui.forms.layouts import layout_of
 from gui.local_devices import LocalDevices
 from gui.messages import Link, MessageArea
+
+# The readers are imported when something is brought in, not at the start.
+if TYPE_CHECKING:
+    from core.importers.local_hardware import LocalHardware
+    from core.importers.recognise import Imported
 
 OpenDocument = Callable[[Path], object]
 ShowNotes = Callable[[str, Sequence[tuple[str, str]]], object]
@@ -60,6 +66,8 @@ class Intake(QObject):
 
     def take_path(self, path: Path) -> bool:
         """A file or folder; False when nothing could be made of it, and then nothing changes."""
+        from core.importers.recognise import recognise
+
         try:
             found = recognise(path)
         except InferometerError as error:
@@ -75,6 +83,8 @@ class Intake(QObject):
 
     def take_text(self, text: str) -> bool:
         """A pasted text: a command, a configuration, a scenario, a model's name, a path."""
+        from core.importers.recognise import recognise
+
         path = _as_path(text)
         if path is not None:
             return self.take_path(path)
@@ -124,6 +134,8 @@ class Intake(QObject):
     # -- taking ----------------------------------------------------------------------------------
 
     def _on_devices(self, hardware: LocalHardware) -> None:
+        from core.importers.recognise import Imported
+
         if not any(one.accelerator is not None for one in hardware.devices):
             known = self._words.listed(one.device.name for one in hardware.devices)
             key = "intake.no_devices" if not known else "intake.unknown_devices"
@@ -133,6 +145,8 @@ class Intake(QObject):
         self._take(found, self._words("forms.this_computer"))
 
     def _take(self, found: Imported, source: str) -> bool:
+        from core.importers.recognise import apply_import
+
         before = self._document.scenario
         try:
             applied, notes = apply_import(found, before)

@@ -1,18 +1,24 @@
 """This computer's devices, asked for off the interface thread: its tools may take seconds."""
 
+from __future__ import annotations
+
 import contextlib
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal
 
-from core.importers.local_hardware import LocalHardware, read_local_hardware
+if TYPE_CHECKING:
+    from core.importers.local_hardware import LocalHardware
 
 
 class _Reader(QRunnable):
-    def __init__(self, owner: "LocalDevices") -> None:
+    def __init__(self, owner: LocalDevices) -> None:
         super().__init__()
         self._owner = owner
 
     def run(self) -> None:
+        from core.importers.local_hardware import read_local_hardware
+
         found = read_local_hardware()
         with contextlib.suppress(RuntimeError):  # the window was closed meanwhile
             self._owner.found.emit(found)

@@ -19,7 +19,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import QPixmap
 
-from core.cli import complain
+from core.console import complain
 from core.errors import InferometerError, Problem, UnwritableFile
 from core.estimator import estimate
 from core.files.atomic import write_atomic

@@ -1,15 +1,15 @@
 """Whatever a person opens, drops or names on the command line, recognised by its content."""
 
+from __future__ import annotations
+
 import math
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from core.catalog.accelerators import all_accelerators, load_accelerator
 from core.catalog.models import load_model
 from core.errors import NotFound, Problem
 from core.files import scenario_file
-from core.importers import teaching_config
-from core.importers.recognise import Imported, apply_import, recognise
 from core.model.parameters import weight_bytes
 from core.spec.accelerator import Accelerator
 from core.spec.change import with_values
@@ -19,6 +19,10 @@ from core.spec.engine import Engine, Precision
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.workload import Workload
+
+# The readers of foreign files are not needed to start on a scenario: imported where they are used.
+if TYPE_CHECKING:
+    from core.importers.recognise import Imported
 
 
 class Opened(NamedTuple):
@@ -40,11 +44,15 @@ def open_document(path: Path, base: Scenario | None = None) -> Opened:
     default hardware, and a note says which.
     Raises UnreadableFile, InvalidScenario and NotFound, each naming the field and the reason.
     """
+    from core.importers.recognise import recognise
+
     return opened(recognise(path), base)
 
 
 def paste_document(text: str, base: Scenario | None = None) -> Opened:
     """The same for a pasted text: a file's contents, a command, a model's name, a tool's output."""
+    from core.importers.recognise import recognise
+
     return opened(recognise(text), base)
 
 
@@ -53,7 +61,11 @@ def opened(found: Imported, base: Scenario | None = None) -> Opened:
     if found.kind == "document":
         if scenario_file.is_scenario(found.tree):
             return Opened(scenario_file.from_tree(found.tree), ())
-        return Opened(*teaching_config.read_teaching_config(found.tree, _lender))
+        from core.importers.teaching_config import read_teaching_config
+
+        return Opened(*read_teaching_config(found.tree, _lender))
+    from core.importers.recognise import apply_import
+
     scenario, notes = apply_import(found, base or default_scenario(found))
     values = {"model": scenario.model.name, "gpu": scenario.accelerator.name}
     said = Problem(f"importer.opened_{found.kind}", (), values, "note")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core import cli
+from core import cli, console
 from core.files import scenario_file
 from core.files.atomic import write_atomic
 from core.spec.scenario import Scenario
@@ -78,7 +78,7 @@ def test_a_picture_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_names_steer_no_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     evil = tmp_path / "a\x1b]0;title\x07b.json"
     assert cli.main(["estimate", str(evil)]) == 2
-    cli.write("x\x1b[31my\r\tz\n")
+    console.write("x\x1b[31my\r\tz\n")
     told = capsys.readouterr()
     assert "\x1b" not in told.err + told.out and "\x07" not in told.err
     assert told.out == "x\N{REPLACEMENT CHARACTER}[31my\N{REPLACEMENT CHARACTER}\tz\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core import cli
+from core import cli, console
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -160,7 +160,7 @@ def test_a_reader_that_leaves_is_no_error() -> None:
 def test_help_is_status_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
     said = capsys.readouterr().out
-    assert all(command in said for command in cli.COMMANDS)
+    assert all(command in said for command in console.COMMANDS)
 
 
 def test_a_terminal_that_knows_no_unicode(samples: list[Path]) -> None:
