@@ -136,6 +136,11 @@ class Side(QObject):
         self._workspace.ledger.select(key.removeprefix("ledger.") if key.startswith("ledger.") else "")
         self.selected.emit(key)
 
+    def begin(self) -> None:
+        """Take up the results that were there before."""
+        if self._estimation.estimate is not None:
+            self._on_point(self._estimation.estimate, self._estimation.revision)
+
     def _on_point(self, _point: Estimate, _revision: int) -> None:
         now = time.monotonic()
         if not self._later.isActive():

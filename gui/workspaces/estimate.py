@@ -17,7 +17,6 @@ from gui.estimation import Estimation
 from gui.forms.changed import ChangedFields
 from gui.forms.panel import FormsPanel
 from gui.messages import MessageArea
-from gui.panels.side import Side
 from gui.sizes import LEAST_CENTRE, LEAST_FORMS, Sizes, right_width
 from gui.summary_bar import SummaryBar
 from gui.theme import manager, theme
@@ -27,8 +26,11 @@ from gui.widgets.verdict import VerdictView
 from gui.workspaces.parts import Caption, Ground
 from gui.workspaces.plot_tabs import TABS_IN_ORDER, PlotTabs
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # at run time both come after the first paint
+    from gui.panels.side import Side
     from gui.plots.base import PlotPane
+
+_RAIL = 64
 
 
 class EstimateWorkspace(QWidget):
@@ -55,13 +57,28 @@ class EstimateWorkspace(QWidget):
         self._opened = self._open_sections()
         self._arrange()
         self.changed_fields = ChangedFields(self.forms)
-        self.side = Side(self, document, estimation, words)
+        self._side: Side | None = None
+        self._side_place = Ground("canvas")  # keeps its width until it is made
+        self.beside.addWidget(self._side_place)
         manager.changed.connect(self._restyle)
         self._restyle()
         estimation.point_ready.connect(self._show_point)
         estimation.failed.connect(self._on_failed)
         self.tabs.users_dragged.connect(self.drag_users)
         self.tabs.drag_finished.connect(document.end_merge)
+
+    @property
+    def side(self) -> "Side":
+        """Advice and derivation; made when first asked for, so that the first paint need not wait."""
+        if self._side is None:
+            from gui.panels.side import Side
+
+            self._side_place.deleteLater()
+            self.beside.removeWidget(self._side_place)
+            self._side = Side(self, self._document, self._estimation, self._words)
+            self._place_side()
+            self._side.begin()
+        return self._side
 
     # -- arrangement -----------------------------------------------------------------------------
 
@@ -126,7 +143,10 @@ class EstimateWorkspace(QWidget):
         """Advice and derivation beside the centre, or behind a rail."""
         if self._sizes is not None:
             right = right_width(self._sizes, self.size(), theme().scale, self.forms.isHidden())
-            self.side.set_sizes(self._sizes, right)
+            if self._side is None:
+                self._side_place.setFixedWidth(theme().px(right or _RAIL))
+            else:
+                self._side.set_sizes(self._sizes, right)
             self._keep_forms_width()
 
     def _keep_forms_width(self) -> None:
@@ -174,6 +194,7 @@ class EstimateWorkspace(QWidget):
 
     def load_plots(self) -> None:
         """Put the plots into their places.  Imports pyqtgraph, so it comes after the first paint."""
+        self.side  # noqa: B018 - made now
         self.tabs.load()
 
     def show_tab(self, key: str) -> None:
@@ -222,8 +243,10 @@ class EstimateWorkspace(QWidget):
         """Speak another language."""
         self._words = words
         self.summary.setAccessibleName(words("window.summary"))
-        for part in (self.forms, self.verdict, self.cards, self.ledger, self.tabs, self.side):
+        for part in (self.forms, self.verdict, self.cards, self.ledger, self.tabs):
             part.set_words(words)
+        if self._side is not None:
+            self._side.set_words(words)
         self.summary.update()
 
     def show_hint(self, shown: bool) -> None:
