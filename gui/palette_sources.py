@@ -62,7 +62,17 @@ class Sources:
 
     def first(self) -> list[Entry]:
         """What is offered before anything is typed."""
-        wanted = ("show_estimate", "show_compare", "show_explore", "show_recommend", "show_simulate", "pin", "open", "save", "shortcuts")
+        wanted = (
+            "show_estimate",
+            "show_compare",
+            "show_explore",
+            "show_recommend",
+            "show_simulate",
+            "pin",
+            "open",
+            "save",
+            "shortcuts",
+        )
         by_id = {key: entry for key, entry in self._by_id() if entry.enabled}
         return [*(by_id[key] for key in wanted if key in by_id), *self.files()[:4], *self.samples()]
 

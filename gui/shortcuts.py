@@ -15,7 +15,19 @@ _LINE, _TITLE, _COLUMN, _GAP, _EDGE = 24, 32, 330, 36, 24
 _CAP = 20
 # Which commands stand together; what is in none of them follows at the end.
 _GROUPS: tuple[tuple[str, tuple[ActionId, ...]], ...] = (
-    ("go", ("search", "commands", "shortcuts", "show_estimate", "show_compare", "show_explore", "show_recommend", "show_simulate")),
+    (
+        "go",
+        (
+            "search",
+            "commands",
+            "shortcuts",
+            "show_estimate",
+            "show_compare",
+            "show_explore",
+            "show_recommend",
+            "show_simulate",
+        ),
+    ),
     ("scenario", ("undo", "redo", "pin", "paste")),
     ("file", ("new", "open", "save", "save_as")),
 )

@@ -138,6 +138,8 @@ def study(scenario: Scenario) -> Iterator[Study]:
 
 def _studied(scenario: Scenario, found: CapacityFound, curve: dict[float, Trial], finished: bool) -> Study:
     merged = {one.load: one for one in found.trials} | curve
+    if not found.most.expected and curve:
+        merged = curve  # the search went down to loads that nobody has
     order = [merged[load] for load in sorted(merged)]
     top = 3.0 * found.most.expected if found.most.expected > 0 else float("inf")
     if found.by == "users" and scenario.workload.users <= _OWN_WITHIN * max(2.0, found.most.expected):

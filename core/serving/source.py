@@ -94,7 +94,7 @@ class Source:
         turn, said, chain = self._said.get(user, (0, self._prefix, ()))
         own, output = next(self._prompts), next(self._outputs)
         if turn and said + own + output > self._longest:
-            turn, said, chain = 0, self._prefix, ()  # the conversation has become too long: a new one
+            said, chain = self._prefix, ()  # it has become too long: what was said is forgotten
         prompt = min(said + own, max(1, self._longest - 1))
         output = max(1, min(output, self._longest - prompt))
         last = turn + 1 >= self._settings.turns

@@ -174,7 +174,7 @@ class _StayingMenu(QMenu):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Tick."""
         action = self.activeAction()
-        if action is not None and action.isEnabled() and action.menu() is None and action.isCheckable():
-            action.trigger()
-        else:
+        if self.activeAction() is None or not action.isEnabled() or not action.isCheckable():
             super().mouseReleaseEvent(event)
+        else:
+            action.trigger()

@@ -66,7 +66,8 @@ def polygon_of(px: FloatArray, py: FloatArray) -> QPolygonF:
     polygon = QPolygonF()
     polygon.resize(len(px))
     if len(px):
-        held = np.frombuffer(VoidPtr(polygon.data(), len(px) * 16, True), dtype=np.float64).reshape(-1, 2)
+        memory = VoidPtr(polygon.data(), len(px) * 16, True)  # type: ignore[call-arg,arg-type]
+        held = np.frombuffer(memory, dtype=np.float64).reshape(-1, 2)  # type: ignore[call-overload]
         held[:, 0], held[:, 1] = px, py
     return polygon
 

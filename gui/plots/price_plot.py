@@ -12,10 +12,11 @@ from PySide6.QtWidgets import QWidget
 from core.units import three_digits
 from gui.plots.canvas import Canvas, Frame, dots
 from gui.plots.draw import Align, Draw
-from gui.plots.scales import value_axis
+from gui.plots.scales import Axis, value_axis
 
 _NEAR = 12.0  # pixels
 _MOST_NAMES = 30
+_WIDE = 12.0  # the fastest over the slowest, from which on heights are logarithmic
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class PricePlot(Canvas):
         self._chosen: object = None
         self._pointed: Point | None = None
         self._frame = Frame(QRectF(), 0.0, 1.0)
+        self._decade: float | None = None  # of the base line, where heights are logarithmic
         self._marks = np.zeros((0, 2))  # of good points, pixels
         self.setMouseTracking(True)
 
@@ -61,7 +63,11 @@ class PricePlot(Canvas):
 
     def point_of(self, point: Point) -> QPointF:
         """Where a point stands."""
-        return QPointF(self._frame.px(math.log10(point.x)), self._frame.py(point.y))
+        return QPointF(self._frame.px(math.log10(point.x)), self._frame.py(self._height(point.y)))
+
+    def _height(self, speed: float) -> float:
+        """The speed as it is drawn: over more than a decade by its logarithm."""
+        return math.log10(max(speed, 1e-9)) - self._decade if self._decade is not None else speed
 
     def still(self, draw: Draw) -> None:
         """Title, axes, points, as many names as there is room for."""
@@ -78,8 +84,8 @@ class PricePlot(Canvas):
             return
         low, high = min(p.x for p in shown), max(p.x for p in shown)
         frame.x0, frame.x1 = _ends(low, high)
-        frame.y = value_axis(max(p.y for p in (good or shown)) * 1.04, low=rect.height() < 140)
-        frame.grid(draw)
+        self._fit_height(frame, [p.y for p in (good or shown)], rect.height() < 140)
+        self._grid(draw, frame)
         self._axis(draw, frame)
         painter = draw.painter
         painter.save()
@@ -106,6 +112,32 @@ class PricePlot(Canvas):
         names = [p for p in sorted(good, key=lambda p: (not p.best, -p.y)) if p is not chosen_one]
         for point in names[:_MOST_NAMES]:
             self._name(draw, point)
+
+    def _fit_height(self, frame: Frame, speeds: Sequence[float], low: bool) -> None:
+        least, most = max(min(speeds), 1e-3), max(speeds)
+        if most < _WIDE * least:
+            self._decade = None
+            frame.y = value_axis(most * 1.04, low=low)
+            return
+        marks = [math.log10(m) + e for e in range(-3, 9) for m in (1.0, 3.0)]
+        self._decade = max(m for m in marks if m <= math.log10(least))
+        top = min(m for m in marks if m >= math.log10(most))
+        frame.y = Axis(top - self._decade, top - self._decade)
+
+    def _grid(self, draw: Draw, frame: Frame) -> None:
+        if self._decade is None:
+            frame.grid(draw)
+            return
+        t = draw.theme
+        for exponent in range(math.floor(self._decade), math.ceil(self._decade + frame.y.end) + 1):
+            for part in (1.0, 3.0):
+                speed = part * 10.0**exponent
+                y = frame.py(self._height(speed))
+                if frame.rect.top() <= y <= frame.rect.bottom() + 1:
+                    draw.line(frame.rect.left(), round(y), frame.rect.right(), round(y), t.grid)
+                    draw.text(frame.rect.left() - 7, y, f"{speed:,.10g}", t.ink3, align="right")
+        base = round(frame.rect.bottom())
+        draw.line(frame.rect.left(), base, frame.rect.right(), base, t.axis)
 
     def _chosen_name(self, draw: Draw, point: Point) -> None:
         """Always written: where nothing is free, above the point over whatever stands there."""
@@ -136,12 +168,14 @@ class PricePlot(Canvas):
                 point.label,
                 colour,
                 self._frame.rect,
-                align=align,  # type: ignore[arg-type]
+                align=align,
             ):
                 return
 
     def _polygon(self, points: Sequence[Point]) -> QPolygonF:
-        return self._frame.points(np.log10(np.array([p.x for p in points])), np.array([p.y for p in points]))
+        return self._frame.points(
+            np.log10(np.array([p.x for p in points])), np.array([self._height(p.y) for p in points])
+        )
 
     def _covers_mark(self, rect: QRectF) -> bool:
         """Whether a point stands in a rectangle."""

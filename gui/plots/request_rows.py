@@ -2,7 +2,7 @@
 
 import numpy as np
 from PySide6.QtCore import QEvent, QRectF, Qt, Signal
-from PySide6.QtGui import QHelpEvent, QMouseEvent
+from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from core.units import show_count, show_time
@@ -172,7 +172,7 @@ def _moments(fates: Fates, number: int, end: float) -> tuple[float, float, float
     return arrival, admitted, first, finish
 
 
-def _colour(t: Theme, key: str) -> object:
+def _colour(t: Theme, key: str) -> QColor:
     if key == "queue":
         return mix(t.series_colour(2), t.canvas, 0.6)
     return t.curve if key == "prefill" else mix(t.series_colour(1), t.canvas, 0.5)

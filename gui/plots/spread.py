@@ -1,4 +1,4 @@
-"""How requests fared: the share of them within a time, for the first token, per token and the whole answer."""
+"""How requests fared: the share of them within a time; first token, per token, whole answer."""
 
 import numpy as np
 from PySide6.QtCore import QRectF

@@ -22,6 +22,7 @@ from gui.widgets import paint
 
 _HEAD = 30
 _PAD = 20
+_LEAST_STRETCHED = 196
 _MEASURED = 60  # rows that decide how wide a column is
 
 
@@ -142,7 +143,7 @@ class GridTable(QAbstractScrollArea):
         widths = list(self._widths)
         room = self.viewport().width()
         for index, column in enumerate(self._columns):
-            if column.spare and sum(widths) > room:
+            if column.spare and sum(widths) - self._slack() > room:
                 widths[index] = 0.0
         over = room - sum(widths)
         stretched = [i for i, c in enumerate(self._columns) if c.stretch]
@@ -154,6 +155,12 @@ class GridTable(QAbstractScrollArea):
         self.verticalScrollBar().setRange(0, max(0, high - left))
         self.verticalScrollBar().setPageStep(max(1, left))
         self.verticalScrollBar().setSingleStep(theme().px(self._row_height))
+
+    def _slack(self) -> float:
+        """What the columns that stretch can do without."""
+        least = theme().px(_LEAST_STRETCHED)
+        pairs = zip(self._columns, self._widths, strict=True)
+        return sum(max(0.0, wide - least) for column, wide in pairs if column.stretch)
 
     def sizeHint(self) -> QSize:
         """As many rows as are wanted."""

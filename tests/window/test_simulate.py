@@ -45,7 +45,7 @@ def test_what_is_shown_is_what_the_simulator_finds(shown: SimulateWorkspace, win
     assert shown.shot.result.time_to_first_token.p95 == result.time_to_first_token.p95
     assert shown.strip.cards[0].name == "First token, median"
     shown.show_tab("percentiles")
-    texts = [row.cells[0].text for row in shown.table.rows]
+    texts = [row.cells[0].text for row in shown.pages.table.rows]
     assert texts[0] == "First token (TTFT)" and len(texts) == 5
 
 
@@ -106,17 +106,17 @@ def test_long_runs_wait_for_the_button_and_can_be_cancelled(
 
 
 def test_the_replay_moves_all_plots(shown: SimulateWorkspace, qtbot: QtBot) -> None:
-    shown._go_to(30.0)
-    assert shown.slider.now == shown.over.now == 30.0
-    with qtbot.waitSignal(shown.slider.moved, timeout=WAIT_MS):
-        shown.slider.play(True)
-    assert shown.slider.playing and shown.over.now > 30.0
-    shown.slider.play(False)
-    rows = shown.rows.visible_rows(200.0)
+    shown.pages.go_to(30.0)
+    assert shown.pages.slider.now == shown.pages.over.now == 30.0
+    with qtbot.waitSignal(shown.pages.slider.moved, timeout=WAIT_MS):
+        shown.pages.slider.play(True)
+    assert shown.pages.slider.playing and shown.pages.over.now > 30.0
+    shown.pages.slider.play(False)
+    rows = shown.pages.rows.visible_rows(200.0)
     assert rows == sorted(rows) and len(rows) > 3
-    assert "Request" in shown.rows.told(rows[0])
-    shown.slider.set_time(1e9)
-    assert shown.slider.now == shown.slider.end
+    assert "Request" in shown.pages.rows.told(rows[0])
+    shown.pages.slider.set_time(1e9)
+    assert shown.pages.slider.now == shown.pages.slider.end
 
 
 def test_requests_go_to_a_file(shown: SimulateWorkspace, dialogs: Any, tmp_path: Path, qtbot: QtBot) -> None:
@@ -136,7 +136,7 @@ def test_a_trace_is_read_and_run(
     trace = tmp_path / "morning.csv"
     trace.write_text("timestamp,input,output\n0,200,20\n1.5,300,30\n4,100,10\n", encoding="utf-8")
     dialogs.files.append(trace)
-    shown._ask_trace()
+    shown.traces.ask()
     qtbot.waitUntil(lambda: shown.settled() and shown.shot.result.asked == 3, timeout=WAIT_MS)
     scenario = window.document.scenario
     assert (scenario.simulation.arrivals, scenario.simulation.trace) == ("trace", "morning.csv")
@@ -151,7 +151,7 @@ def test_a_broken_trace_says_which_line(
     before = window.document.scenario
     trace = tmp_path / "bad.csv"
     trace.write_text("timestamp,input,output\n0,200,20\n1,-5,30\n", encoding="utf-8")
-    shown.read_trace(trace)
+    shown.traces.read(trace)
     qtbot.waitUntil(lambda: bool(window.workspace.messages.text_of("trace")), timeout=WAIT_MS)
     assert "3" in window.workspace.messages.text_of("trace")
     assert window.document.scenario == before

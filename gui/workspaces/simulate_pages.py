@@ -1,0 +1,213 @@
+"""The tabs of the Simulate workspace: over time with the replay, percentiles, the load curve."""
+
+import numpy as np
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QFrame,
+    QHBoxLayout,
+    QScrollArea,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.words import Words
+from gui import simulate_content as content
+from gui.plots.load_curve import KINDS, LoadCurve
+from gui.plots.over_time import OverTime
+from gui.plots.request_rows import RequestRows
+from gui.plots.spread import Spread
+from gui.simulation import Shot, Study
+from gui.sizes import GUTTER, TABS
+from gui.theme import manager, theme
+from gui.toolbar import TextTab
+from gui.widgets.grid_table import GridTable
+from gui.widgets.reading_table import Line, ReadingTable
+from gui.widgets.time_slider import TimeSlider
+from gui.workspaces.parts import Caption, Ground
+
+TABS_IN_ORDER = ("time", "percentiles", "load")
+
+
+class SimulatePages(QWidget):
+    """``tab_chosen`` carries the key of a tab."""
+
+    tab_chosen = Signal(str)
+
+    def __init__(self, words: Words, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = words
+        self.tab = "time"
+        self._shot: Shot | None = None
+        self._placed = False  # the moment of the replay was chosen
+        self.over, self.rows, self.slider = OverTime(words), RequestRows(words), TimeSlider(words)
+        self.slider.moved.connect(self._on_moved)
+        self.over.asked_time.connect(self.go_to)
+        self.rows.asked_time.connect(self.go_to)
+        self.table = GridTable(words("simulating.table.title"), 32, selects=False)
+        self.table.most_rows = 5
+        self.table.fix_height()
+        self.note = Caption()
+        self.facts = (ReadingTable(), ReadingTable())
+        self.spread = Spread(words)
+        self.curves = [LoadCurve(words, kind) for kind in KINDS]
+        self._pages = QStackedLayout()
+        for page in (self._time_page(), _scrolling(self._percentile_page()), self._load_page()):
+            self._pages.addWidget(page)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._tab_row())
+        column.addLayout(self._pages, 1)
+        manager.changed.connect(self._restyle)
+        self._restyle()
+
+    def _tab_row(self) -> QWidget:
+        self._row = QWidget()
+        row = QHBoxLayout(self._row)
+        row.setContentsMargins(GUTTER, 0, GUTTER, 0)
+        row.setSpacing(24)
+        group = QButtonGroup(self)
+        self.tabs: dict[str, TextTab] = {}
+        for key in TABS_IN_ORDER:
+            tab = self.tabs[key] = TextTab(self._words(f"simulating.tabs.{key}"), self._row)
+            tab.setChecked(key == self.tab)
+            tab.toggled.connect(lambda on, key=key: self.tab_chosen.emit(key) if on else None)
+            group.addButton(tab)
+            row.addWidget(tab)
+        self.took = Caption(self._row)
+        row.addWidget(self.took, 1)
+        return self._row
+
+    def _time_page(self) -> QWidget:
+        page = Ground("canvas")
+        column = self._time_column = QVBoxLayout(page)
+        column.addWidget(self.over, 68)
+        column.addWidget(self.rows, 32)
+        column.addWidget(self.slider)
+        return page
+
+    def _percentile_page(self) -> QWidget:
+        page = Ground("canvas")
+        column = self._percentile_column = QVBoxLayout(page)
+        column.addWidget(self.table)
+        self.note.setFixedHeight(18)
+        self.note.set_text(self._words("simulating.table.interval"))
+        column.addWidget(self.note)
+        facts = self._facts_row = QHBoxLayout()
+        for part in self.facts:
+            inner = QVBoxLayout()
+            inner.addWidget(part)
+            inner.addStretch(1)
+            facts.addLayout(inner, 1)
+        column.addLayout(facts)
+        self.spread.setMinimumHeight(150)
+        column.addWidget(self.spread, 1)
+        return page
+
+    def _load_page(self) -> QWidget:
+        page = Ground("canvas")
+        row = self._load_row = QHBoxLayout(page)
+        for curve in self.curves:
+            row.addWidget(curve, 1)
+        return page
+
+    def _restyle(self) -> None:
+        t = theme()
+        self._row.setFixedHeight(t.px(TABS))
+        self._time_column.setContentsMargins(GUTTER, t.px(4), GUTTER, t.px(4))
+        self._time_column.setSpacing(t.px(8))
+        self._percentile_column.setContentsMargins(GUTTER, t.px(4), GUTTER, t.px(10))
+        self._percentile_column.setSpacing(t.px(8))
+        self._facts_row.setSpacing(t.px(40))
+        self._load_row.setContentsMargins(GUTTER, t.px(10), GUTTER, t.px(12))
+        self._load_row.setSpacing(t.px(32))
+
+    # -- showing ---------------------------------------------------------------------------------
+
+    def show_tab(self, key: str) -> None:
+        """Bring a tab into sight."""
+        self.tab = key
+        if not self.tabs[key].isChecked():
+            self.tabs[key].setChecked(True)
+        self._pages.setCurrentIndex(TABS_IN_ORDER.index(key))
+        if self._shot is not None:
+            self.show_shot(self._shot)
+
+    def show_shot(self, shot: Shot) -> None:
+        """Show a run as far as it has come, on the tab in sight."""
+        self._shot = shot
+        if self.tab == "time":
+            self._show_time(shot)
+        elif self.tab == "percentiles":
+            self.table.show_table(*content.percentile_table(shot.result, self._words))
+            for part, lines in zip(self.facts, content.facts(shot.result, self._words), strict=True):
+                part.show_lines([Line(name, value) for name, value in lines])
+            if shot.finished:
+                self.spread.show_shot(shot)
+
+    def _show_time(self, shot: Shot) -> None:
+        seconds = shot.result.seconds
+        self.over.show_shot(shot)
+        self.rows.show_shot(shot)
+        self.slider.set_end(seconds if shot.finished else 0.0)
+        if not shot.finished:
+            self.slider.play(False)
+            self.over.set_time(None)
+            self.rows.set_time(shot.progress.clock)
+            return
+        if not self._placed or self.slider.now > seconds:
+            self.slider.set_time(_telling(shot))
+        self._on_moved(self.slider.now)
+        self._placed = True
+
+    def show_study(self, study: Study | None) -> None:
+        """Show loads as far as they are simulated."""
+        for curve in self.curves:
+            curve.show_study(study)
+
+    def clear(self) -> None:
+        """There is nothing to show."""
+        self._shot = None
+        self.over.show_shot(None)
+        self.rows.show_shot(None)
+        self.spread.show_shot(None)
+        self.show_study(None)
+        self.table.show_table((), ())
+        self.slider.set_end(0.0)
+
+    # -- replay ----------------------------------------------------------------------------------
+
+    def go_to(self, seconds: float) -> None:
+        """Go to a moment of the replay."""
+        self.slider.play(False)
+        self.slider.set_time(seconds)
+        self._placed = True
+
+    def _on_moved(self, seconds: float) -> None:
+        if self._shot is not None and self._shot.finished:
+            self.over.set_time(seconds)
+            self.rows.set_time(seconds)
+
+
+def _scrolling(page: QWidget) -> QScrollArea:
+    """The page with a vertical scroll bar where it is too low."""
+    area = QScrollArea()
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setWidgetResizable(True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area.setWidget(page)
+    return area
+
+
+def _telling(shot: Shot) -> float:
+    """A moment worth looking at: where most wait, else two thirds through."""
+    over, arrival = shot.result.over, shot.fates.arrival
+    if len(over.time) and len(arrival):
+        start = shot.scenario.simulation.warm_up * arrival[-1]
+        waiting = np.where((over.time >= start) & (over.time <= arrival[-1]), over.waiting, 0.0)
+        if waiting.max() > 0:
+            return float(over.time[int(np.argmax(waiting))])
+    return 2.0 * shot.result.seconds / 3.0
