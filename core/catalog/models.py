@@ -13,7 +13,6 @@ from core.catalog.entries import Entry, from_folders, in_file, packaged, texts
 from core.catalog.search import Searchable, compact, search, suggestions, tokens
 from core.errors import InferometerError, InvalidScenario, NotFound, Problem
 from core.importers.hf.reader import ALIASES
-from core.importers.hf_config import model_from_config
 from core.spec.architecture import Architecture
 from core.spec.model import Model
 
@@ -140,6 +139,9 @@ def _build(entry: Entry) -> Model:
     config = entry.get("config")
     if not isinstance(config, dict):
         raise InvalidScenario(Problem("catalog.no_config", ("config",)))
+    # The reader of configurations is only needed when a model is loaded, not to list them.
+    from core.importers.hf_config import model_from_config
+
     return model_from_config(
         config,
         entry["name"],

@@ -5,15 +5,12 @@ cache or the batch holds queue.  Open loop: requests arrive at a rate, whatever 
 Both take the life of a request from ``core.serving.lifecycle`` and work on arrays over the load.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from core.latency.efficiency import SERVER_ENGINES
 from core.latency.factors import Factors
-from core.latency.local import ENGINES as LOCAL_ENGINES
-from core.latency.local import plan_of_scenario
 from core.latency.machine import hand_over_of
 from core.latency.protocol import StepPlan
 from core.latency.step import layout_of, plan_of
@@ -92,19 +89,18 @@ def _server_plan(scenario: Scenario, factors: Factors | None) -> StepPlan:
     )
 
 
-# Engines whose plan is made by rules of their own; all others are servers.
-PLANNERS: dict[str, Callable[[Scenario, Factors | None], StepPlan]] = dict.fromkeys(
-    LOCAL_ENGINES, plan_of_scenario
-)
-
-
 def _plan(scenario: Scenario, factors: Factors | None) -> StepPlan | TextbookPlan:
     """The plan by the rules of the scenario's engine."""
     if scenario.engine.name == "textbook":
         return textbook_plan(
             scenario.model.architecture, scenario.accelerator, scenario.deployment, scenario.precision
         )
-    return PLANNERS.get(scenario.engine.name, _server_plan)(scenario, factors)
+    if scenario.engine.name in SERVER_ENGINES:
+        return _server_plan(scenario, factors)
+    # Half of the scenarios never need the rules of local engines.
+    from core.latency.local import plan_of_scenario
+
+    return plan_of_scenario(scenario)
 
 
 def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCurve:
