@@ -249,12 +249,17 @@ def granted_pool(scenario: Scenario, plan: MemoryPlan) -> int:
 
 
 def linked(scenario: Scenario) -> bool:
-    """Whether devices of a replica exchange data over a scale-up link."""
-    deployment = scenario.deployment
+    """Whether devices of a replica exchange data over a switched scale-up link.
+
+    Its buffers show in the logs of such servers only: pairs joined by a bridge and devices on PCIe
+    keep about what one device does (rows of 3090, L40S).
+    """
+    deployment, link = scenario.deployment, scenario.accelerator.scale_up
     return (
         deployment.tensor_parallel > 1
-        and deployment.link != "pcie"
-        and scenario.accelerator.scale_up.gbps_per_direction is not None
+        and deployment.link in ("auto", "scale_up")
+        and link.gbps_per_direction is not None
+        and "bridge" not in link.kind
         and deployment.tensor_parallel <= scenario.accelerator.scale_up.max_devices
     )
 
