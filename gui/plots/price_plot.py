@@ -39,8 +39,10 @@ class PricePlot(Canvas):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.title = self.caption = ""
+        self.with_names = True
         self.x_text: Callable[[float], str] = three_digits
         self._points: tuple[Point, ...] = ()
+        self._shown: tuple[object, ...] = ()
         self._chosen: object = None
         self._pointed: Point | None = None
         self._frame = Frame(QRectF(), 0.0, 1.0)
@@ -50,6 +52,10 @@ class PricePlot(Canvas):
 
     def show_points(self, points: Sequence[Point], title: str, caption: str) -> None:
         """Show other points."""
+        shown = (tuple(points), title, caption, self.with_names)
+        if shown == self._shown:
+            return
+        self._shown = shown
         self._points, self.title, self.caption = tuple(points), title, caption
         self._pointed = None
         self.setAccessibleName(title)
@@ -110,7 +116,7 @@ class PricePlot(Canvas):
             self._chosen_name(draw, chosen_one)
         self._marks = np.array([_xy(self.point_of(p)) for p in good]).reshape(-1, 2)
         names = [p for p in sorted(good, key=lambda p: (not p.best, -p.y)) if p is not chosen_one]
-        for point in names[:_MOST_NAMES]:
+        for point in names[: _MOST_NAMES if self.with_names else 0]:
             self._name(draw, point)
 
     def _fit_height(self, frame: Frame, speeds: Sequence[float], low: bool) -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _SHOW_WORK_MS = 300
 _REST_MS = 120  # after an edit, before a new search begins
 _SAID_MS = 1500
+_PLOT_MS = 350
 _WHY_ROWS, _WHY_ROWS_SMALL = 5, 3
 
 
@@ -65,6 +66,8 @@ class RecommendWorkspace(QWidget):
         self._rest.timeout.connect(self.begin)
         self._late = QTimer(self, singleShot=True, interval=_SHOW_WORK_MS)
         self._late.timeout.connect(self._show_work)
+        self._plot_later = QTimer(self, singleShot=True)
+        self._plot_later.timeout.connect(self._show_points)
         self._back = QTimer(self, singleShot=True, interval=_SAID_MS)
         self._back.timeout.connect(lambda: self.copy.setText(context.words("recommending.copy")))
         self._build()
@@ -187,7 +190,8 @@ class RecommendWorkspace(QWidget):
 
     def settled(self) -> bool:
         """Whether the entries are those of the scenario as it stands."""
-        return not (self._rest.isActive() or self.search.working or self.single.working)
+        waits = self._rest.isActive() or self._plot_later.isActive()
+        return not (waits or self.search.working or self.single.working)
 
     def hideEvent(self, event: QHideEvent) -> None:
         """A closed window searches nothing."""
@@ -281,19 +285,30 @@ class RecommendWorkspace(QWidget):
     # -- showing ---------------------------------------------------------------------------------
 
     def _show(self, found: Found) -> None:
-        words, view = self._words, found.view
+        view = found.view
         assert isinstance(view, View)
         self._entries = list(view.entries)
         self.table.show_table(view.columns, view.rows)
         if view.why is not None:
             self.why.show_table(*view.why)
-        self.plot.x_text = _size if view.why is None else _dollars
-        title = words("recommending.plot_models" if view.why is None else "recommending.plot")
-        self.plot.show_points(view.points, title, words("recommending.plot_caption"))
+        if found.finished:
+            self._plot_later.start(0)
+        elif not self._plot_later.isActive():  # in a turn of its own, and seldom: painting costs the most
+            self._plot_later.start(_PLOT_MS)
         for widget in (self.why_title, self.why):
             widget.setVisible(view.why is not None)
         self._keep_chosen()
         self._say(found)
+
+    def _show_points(self) -> None:
+        found = self.found
+        if found is None or not isinstance(found.view, View):
+            return
+        for_models = found.view.why is None
+        self.plot.x_text = _size if for_models else _dollars
+        self.plot.with_names = found.finished
+        title = self._words("recommending.plot_models" if for_models else "recommending.plot")
+        self.plot.show_points(found.view.points, title, self._words("recommending.plot_caption"))
 
     def _say(self, found: Found) -> None:
         words = self._words
