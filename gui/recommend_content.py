@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from core.model.parameters import stored_parameters
 from core.planning.offers import Offer, shortfall
 from core.planning.recommend import Failure, Recommendation
 from core.planning.what_runs import Runs, WhatRuns
@@ -353,6 +352,28 @@ def size_points(state: WhatRuns) -> list[Point]:
     ]
 
 
-def parameters_of(scenario: Scenario) -> float:
-    """Stored parameters of the scenario's model."""
-    return float(stored_parameters(scenario.model.architecture))
+def with_offer(state: Recommendation, offer: Offer) -> Recommendation:
+    """The state with an offer in place of the same one without a simulation."""
+
+    def put(offers: Sequence[Offer]) -> tuple[Offer, ...]:
+        return tuple(
+            replace(offer, on_frontier=one.on_frontier) if one.combination is offer.combination else one
+            for one in offers
+        )
+
+    return replace(state, offers=put(state.offers), near=put(state.near))
+
+
+def size(value: float) -> str:
+    """3 B, 300 M."""
+    number, _, unit = size_text(value).partition(" ")
+    return f"{float(number.replace(',', '')):g} {unit}"
+
+
+def dollars(value: float) -> str:
+    """$3K, $100K, $1.2M."""
+    for size, unit in ((1e6, "M"), (1e3, "K")):
+        if value >= size:
+            text = f"{value / size:,.1f}".removesuffix(".0")
+            return f"${text}{unit}"
+    return f"${value:,.0f}"

@@ -1,7 +1,5 @@
 """The Recommend workspace: which hardware serves this model, or which models run on this hardware."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, QTimer
@@ -18,7 +16,6 @@ from core.units import show_time
 from gui import recommend_content as content
 from gui import search_work
 from gui.background import Work
-from gui.forms.model import size_text
 from gui.icons import icon
 from gui.pinned import letter
 from gui.recommend_content import Entry, View
@@ -305,7 +302,7 @@ class RecommendWorkspace(QWidget):
         if found is None or not isinstance(found.view, View):
             return
         for_models = found.view.why is None
-        self.plot.x_text = _size if for_models else _dollars
+        self.plot.x_text = content.size if for_models else content.dollars
         self.plot.with_names = found.finished
         title = self._words("recommending.plot_models" if for_models else "recommending.plot")
         self.plot.show_points(found.view.points, title, self._words("recommending.plot_caption"))
@@ -413,7 +410,7 @@ class RecommendWorkspace(QWidget):
         found = self.found
         if found is None or not isinstance(found.state, Recommendation):
             return
-        state = _with(found.state, offer)
+        state = content.with_offer(found.state, offer)
         view = content.view_of(state, self._context.document.scenario, self._words)
         self.found = Found(state, found.seconds, view)
         self._show(self.found)
@@ -422,30 +419,3 @@ class RecommendWorkspace(QWidget):
         QGuiApplication.clipboard().setText(self.table.as_text())
         self.copy.setText(self._words("recommending.copied"))
         self._back.start()
-
-
-def _with(state: Recommendation, offer: Offer) -> Recommendation:
-    """The state with an offer in place of the same one without a simulation."""
-
-    def put(offers: Sequence[Offer]) -> tuple[Offer, ...]:
-        return tuple(
-            replace(offer, on_frontier=one.on_frontier) if one.combination is offer.combination else one
-            for one in offers
-        )
-
-    return replace(state, offers=put(state.offers), near=put(state.near))
-
-
-def _size(value: float) -> str:
-    """3 B, 300 M."""
-    number, _, unit = size_text(value).partition(" ")
-    return f"{float(number.replace(',', '')):g} {unit}"
-
-
-def _dollars(value: float) -> str:
-    """$3K, $100K, $1.2M."""
-    for size, unit in ((1e6, "M"), (1e3, "K")):
-        if value >= size:
-            text = f"{value / size:,.1f}".removesuffix(".0")
-            return f"${text}{unit}"
-    return f"${value:,.0f}"
