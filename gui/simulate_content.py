@@ -62,7 +62,8 @@ def _timed(key: str, values: Distribution, target: float | None, words: Words) -
     shown = show_time(median)
     longest = 1.15 * max(values.p99.expected, target or 0.0, 1e-12)
     met = target is None or median <= target
-    limit = "" if target is None else _bare(time_in(target, shown.unit))
+    limit = Shown("", "") if target is None else show_time(target)
+    unit = "" if limit.unit == shown.unit else f" {limit.unit}"
     return Card(
         key,
         name,
@@ -70,7 +71,7 @@ def _timed(key: str, values: Distribution, target: float | None, words: Words) -
         unit=shown.unit,
         state="" if met else "warn",
         note=words("simulating.figures.p95", value=time_in(far, shown.unit)),
-        target="" if target is None else f"≤ {limit}",
+        target="" if target is None else f"≤ {_bare(limit.number)}{unit}",
         target_state="" if target is None else "good" if met else "warn",
         has_bullet=True,
         low=median / longest,

@@ -21,6 +21,7 @@ from gui.theme import mix, theme
 _MOST_POINTS = 1500
 _LEAST_HITS = 0.005  # of the prompts: less is not worth a panel
 _BINS = 60
+_LOW = 84  # px: a lower panel has fewer lines
 _PERCENT = Axis(100.0, 50.0)
 
 
@@ -137,7 +138,9 @@ class OverTime(Canvas):
         assert self.shot is not None
         t, over = draw.theme, self.shot.result.over
         blue, orange = t.series_colour(1), t.series_colour(2)
-        frame.y = count_axis(max(1.0, float((over.running + over.waiting).max(initial=1.0))))
+        most = max(1.0, float((over.running + over.waiting).max(initial=1.0)))
+        low = frame.rect.height() < t.px(_LOW)
+        frame.y = value_axis(most, low=True) if low and most > 3 else count_axis(most)
         frame.grid(draw)
         xs, both = self._curve(over.running + over.waiting)
         _, running = self._curve(over.running)
