@@ -1,7 +1,14 @@
 """The verdict: one sentence that a person can act on, and the line that explains it."""
 
 from core.memory.build import plan_memory
-from core.memory.capacity import Capacity, Change, longest_reserved, queues, smallest_change_that_fits
+from core.memory.capacity import (
+    Capacity,
+    Change,
+    longest_reserved,
+    queues,
+    refuses_long,
+    smallest_change_that_fits,
+)
 from core.memory.ledger import Ledger
 from core.results import Speed, Verdict
 from core.spec.change import get_value
@@ -14,7 +21,7 @@ from core.words import Phrase, counted, percent
 def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | None) -> Verdict:
     """The verdict on a scenario.  What cannot run comes first, then what misses a target."""
     if speed is None:
-        too_long = queues(scenario) and ceiling.max_users >= 1
+        too_long = queues(scenario) and refuses_long(scenario) and ceiling.max_users >= 1
         return _length_exceeds_pool(scenario, ledger) if too_long else _does_not_fit(scenario, ledger)
     missed = missed_targets(scenario, ceiling, speed)
     values = _speed_values(scenario, ceiling, speed)

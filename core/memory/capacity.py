@@ -153,14 +153,26 @@ def queues(scenario: Scenario) -> bool:
 def starts(scenario: Scenario) -> bool:
     """Whether the service comes up.
 
-    An engine that queues needs room for one request of the workload and, where it reserves, one of
-    max_model_len; a static batch needs room for all requests at once.
+    An engine that queues needs room for one request of the workload and, where it asks for that at its
+    start, one of max_model_len; a static batch needs room for all requests at once.
     """
     if not queues(scenario):
         return build_ledger(scenario).fits
+    if not build_ledger(scenario, 1.0).fits:
+        return False
+    if not refuses_long(scenario):
+        return True
     plan = plan_memory(scenario)
-    reserved = plan.demand.reserved_bytes(scenario.engine.max_model_len, plan.batched_tokens)
-    return build_ledger(scenario, 1.0).fits and reserved <= plan.pool
+    return plan.demand.reserved_bytes(scenario.engine.max_model_len, plan.batched_tokens) <= plan.pool
+
+
+def refuses_long(scenario: Scenario) -> bool:
+    """Whether the engine does not start where one request of max_model_len exceeds its pool.
+
+    SGLang starts and turns away what exceeds its pool (scheduler.py, max_req_len); MLX and
+    Transformers reserve nothing.
+    """
+    return scenario.engine.name not in ("sglang", "mlx", "transformers")
 
 
 def _first_that_fits(scenario: Scenario, candidates: Iterator[tuple[Change, ...]]) -> tuple[Change, ...]:

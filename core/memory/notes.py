@@ -3,7 +3,7 @@
 from core.errors import Problem
 from core.memory import textbook, vllm
 from core.memory.build import plan_memory
-from core.memory.capacity import longest_reserved
+from core.memory.capacity import longest_reserved, refuses_long
 from core.memory.ledger import Ledger
 from core.memory.plan import MemoryPlan
 from core.model.cache import cache_kinds, kv_bytes_per_token
@@ -36,13 +36,17 @@ def _start(scenario: Scenario, plan: MemoryPlan) -> tuple[Problem, ...]:
 
 
 def _model_length(scenario: Scenario, plan: MemoryPlan, ledger: Ledger) -> tuple[Problem, ...]:
-    """Nor does it start when one request of max_model_len exceeds the pool."""
+    """Nor does it start when one request of max_model_len exceeds the pool; SGLang cuts the length."""
     length = scenario.engine.max_model_len
     if not ledger.fits or plan.demand.reserved_bytes(length, plan.batched_tokens) <= ledger.kv_pool_bytes:
         return ()
     most = longest_reserved(plan)
     values: dict[str, object] = {"engine": LABELS[scenario.engine.name], "length": length, "most": most}
     code = "model_length_exceeds_pool" if most else "model_length_never_fits"
+    if not refuses_long(scenario):
+        if not most:
+            return ()
+        code = "model_length_cut"
     return (Problem(code, ("engine.max_model_len",), values, "warning"),)
 
 

@@ -211,7 +211,9 @@ def _users(estimate: Estimate, words: Words) -> Card:
     missed = "warn" if estimate.speed is not None else "bad"
     longest = 4 / 3 * max(most, wanted or 0, 1)
     note = ""
-    if most < capacity.max_users:
+    if estimate.speed is None and most > 0:
+        note = words("cards.does_not_start")  # what memory would hold
+    elif most < capacity.max_users:
         note = words("cards.by_batch")  # memory would hold more
     elif estimate.speed is not None:
         length = show_tokens(estimate.scenario.engine.max_model_len)

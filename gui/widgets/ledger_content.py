@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from core.memory import sglang, tensorrt_llm
 from core.memory.ledger import Ledger, LineKey
 from core.results import Estimate
 from core.units import GIB, hundredths, show_count
@@ -170,7 +171,16 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
 
 
 def _budget_word(estimate: Estimate) -> str:
-    """ "0.90 × 23.53", where the budget is that share of the device."""
+    """ "0.90 × 23.53", where the budget is that share of the device; else the engine's own fraction."""
+    scenario = estimate.scenario
+    engine = scenario.engine
+    if engine.name == "sglang":
+        fraction = sglang.defaults(engine, scenario.accelerator, scenario.deployment).fraction
+        return f"mem_fraction_static {fraction:.2f}"
+    if engine.name == "trtllm":
+        return f"free_gpu_memory_fraction {tensorrt_llm.kv_fraction(engine):.2f}"
+    if engine.name not in ("vllm", "textbook"):
+        return ""
     ledger, use = estimate.ledger, estimate.scenario.engine.gpu_memory_utilization
     if abs(use * ledger.device_bytes - ledger.budget_bytes) >= 0.01 * ledger.device_bytes:
         return ""

@@ -7,6 +7,7 @@ import pytest
 from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
 from core.errors import InvalidScenario
+from core.estimator import estimate
 from core.memory.build import build_ledger
 from core.memory.notes import memory_notes
 from core.spec.change import get_value, with_value, with_values
@@ -143,3 +144,17 @@ def test_a_refused_value_names_its_path(path: str, value: Any, code: str) -> Non
     (problem,) = refused.value.problems
     assert (problem.code, problem.paths[0]) == (code, path)
     assert "{" not in Words("en").problem(problem)
+
+
+def test_only_vllm_refuses_a_maximum_length_above_its_pool() -> None:
+    """SGLang logs the smaller of context length and pool as max_req_len and serves on
+    (sglang python/sglang/srt/managers/scheduler.py); vLLM raises (vllm v1/core/kv_cache_utils.py)."""
+    long = {"engine.max_model_len": 131_072}
+    vllm_point = estimate(changed(long))
+    assert vllm_point.speed is None
+    point = estimate(changed({**long, "engine.name": "sglang", "engine.version": "0.5.5"}))
+    assert point.speed is not None and point.capacity.max_users >= 1
+    told = [note for note in point.notes if note.code == "model_length_cut"]
+    assert len(told) == 1 and told[0].severity == "warning"
+    assert str(point.capacity.kv_tokens)[:2] == str(told[0].values["most"])[:2]
+    assert "SGLang starts" in Words("en").problem(told[0])
