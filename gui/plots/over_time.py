@@ -139,8 +139,9 @@ class OverTime(Canvas):
         t, over = draw.theme, self.shot.result.over
         blue, orange = t.series_colour(1), t.series_colour(2)
         most = max(1.0, float((over.running + over.waiting).max(initial=1.0)))
-        low = frame.rect.height() < t.px(_LOW)
-        frame.y = value_axis(most, low=True) if low and most > 3 else count_axis(most)
+        frame.y = axis = count_axis(most)
+        if frame.rect.height() < t.px(_LOW) and axis.end % 2 == 0:
+            frame.y = Axis(axis.end, axis.end / 2)
         frame.grid(draw)
         xs, both = self._curve(over.running + over.waiting)
         _, running = self._curve(over.running)
