@@ -23,7 +23,8 @@ NO_WINDOW = 1e18
 # Routed tokens follow a power law over the experts.  Exponent from served mixture models, where it
 # lowers the error of small batches against even routing.
 ROUTING_SKEW = 0.7
-_EXPERT_GRID = np.unique(np.concatenate([[0.0, 1.0], np.round(np.geomspace(1, 1e6, 100))]))
+# A set, as np.unique would load numpy.ma at the start.
+_EXPERT_GRID = np.array(sorted({0.0, *np.round(np.geomspace(1, 1e6, 100))}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,7 +177,11 @@ def shown_input(path: str, value: object) -> Shown | Phrase:
         return Phrase(f"compare.links.{value}")
     if isinstance(value, int | float):
         part, _, name = path.partition(".")
-        unit = field_meta(type(Scenario.model_fields[part].default), name).unit if name else ""
+        unit = (
+            field_meta(type(Scenario.model_fields[part].get_default(call_default_factory=True)), name).unit
+            if name
+            else ""
+        )
         if unit == "tokens":
             return Shown(show_tokens(value), "tok")
         if unit == "1":

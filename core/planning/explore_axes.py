@@ -216,7 +216,8 @@ def shown_value(path: str, value: float) -> Shown:
 
 
 _EXAMPLE = {
-    part: Scenario.model_fields[part].default for part in ("workload", "deployment", "engine", "speculative")
+    part: Scenario.model_fields[part].get_default(call_default_factory=True)
+    for part in ("workload", "deployment", "engine", "speculative")
 }
 
 

@@ -39,9 +39,7 @@ Remark = Annotated[str, Field(max_length=10_000)]  # may have several lines
 class Spec(BaseModel):
     """An immutable record.  Wrong types, unknown fields, NaN and infinity are refused."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
 
 class FieldMeta(NamedTuple):

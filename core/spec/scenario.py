@@ -20,13 +20,13 @@ class Scenario(Spec):
     name: Line = ""
     model: Model
     accelerator: Accelerator
-    deployment: Deployment = Deployment()
-    precision: Precision = Precision()
-    engine: Engine = Engine()
-    workload: Workload = Workload()
-    targets: Targets = Targets()
-    speculative: Speculative = Speculative()
-    host: Host = Host()
-    simulation: Simulation = Simulation()
-    search: Search = Search()
+    deployment: Deployment = Field(default_factory=Deployment)
+    precision: Precision = Field(default_factory=Precision)
+    engine: Engine = Field(default_factory=Engine)
+    workload: Workload = Field(default_factory=Workload)
+    targets: Targets = Field(default_factory=Targets)
+    speculative: Speculative = Field(default_factory=Speculative)
+    host: Host = Field(default_factory=Host)
+    simulation: Simulation = Field(default_factory=Simulation)
+    search: Search = Field(default_factory=Search)
     notes: str = Field("", max_length=100_000)
