@@ -119,9 +119,7 @@ class Document(QObject):
         """
         paths = tuple(path for path, _ in changes)
         try:
-            new = self._scenario
-            for path, value in changes:
-                new = with_value(new, path, value)
+            new = self._with(changes)
         except InferometerError as error:
             return self._refuse(paths, error.problems)
         problems = _errors_added(self._scenario, new)
@@ -132,6 +130,19 @@ class Document(QObject):
             return True
         self._push(new, text, (self._series, paths))
         return True
+
+    def problems_with(self, changes: Sequence[tuple[str, object]]) -> tuple[Problem, ...]:
+        """Why ``set_values`` would refuse; empty when it would not.  Nothing changes."""
+        try:
+            return _errors_added(self._scenario, self._with(changes))
+        except InferometerError as error:
+            return error.problems
+
+    def _with(self, changes: Sequence[tuple[str, object]]) -> Scenario:
+        new = self._scenario
+        for path, value in changes:
+            new = with_value(new, path, value)
+        return new
 
     def refuse(self, path: str, problem: Problem) -> None:
         """An editor cannot read what was typed for ``path``; nothing changes, but it is known."""

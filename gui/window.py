@@ -10,10 +10,8 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 from core.errors import Problem
 from core.explain.engine_notes import engine_notes
 from core.results import Estimate
-from core.spec.base import field_meta
-from core.spec.change import get_value
 from core.spec.scenario import Scenario
-from core.units import editable, show_bytes, show_count
+from core.units import show_bytes, show_count
 from core.words import Words
 from gui import theme as themes
 from gui.actions import COMMANDS, ActionId, Actions
@@ -31,6 +29,7 @@ from gui.preferences import Preferences
 from gui.recent import RecentFiles
 from gui.recovery import Recovery
 from gui.recovery_offer import RecoveryOffer
+from gui.refusals import Refusals
 from gui.sheets.host import Sheets
 from gui.shell import Shell
 from gui.sizes import sizes_for
@@ -130,6 +129,7 @@ class MainWindow(QWidget):
             self.recovery, self.document, messages, self.words, self.files.after_saving, self
         )
         self.exports = Exports(self)
+        self.refusals = Refusals(self)
         self.language = LanguageSwitch(self)
         self.menu = MainMenu(self)
         self.recent_menu = self.menu.recent
@@ -361,41 +361,8 @@ class MainWindow(QWidget):
         self._count_problems()
 
     def _on_refused(self) -> None:
-        refused = self.document.refused
-        if refused:
-            path = list(refused)[-1]
-            field = self.words.field(path)
-            self.workspace.messages.tell(
-                "refused",
-                "bad",
-                self.words("window.refused", field=field, value=self._shown(path)),
-                [(self.words("window.go_to", field=self._place_of(path)), lambda: self.go_to(path))],
-            )
-        else:
-            self.workspace.messages.drop("refused")
+        self.refusals.show()
         self._count_problems()
-
-    def _place_of(self, path: str) -> str:
-        """Section and field, as they are found in the forms."""
-        forms, field = self.workspace.forms, self.words.field(path)
-        row = forms.row_of(path)
-        titles = [s.head.title for s in forms.sections.values() if row and s.isAncestorOf(row)]
-        return " › ".join((*titles, field))
-
-    def _shown(self, path: str) -> str:
-        """The value that a field has in the scenario, as an editor would show it."""
-        value = self.sheets.value_of(path)
-        record, _, name = path.rpartition(".")
-        if record == "numbers":
-            return show_count(value) if isinstance(value, int) else ""
-        if not record:
-            return str(value.name)  # of a model or a device
-        meta = field_meta(type(get_value(self.document.scenario, record)), name)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        unit = "" if meta.unit == "1" else meta.unit
-        if number and isinstance(value, int) and meta.unit != "tokens":
-            return f"{show_count(value)} {'' if meta.unit == 'users' else unit}".strip()
-        return f"{editable(value, meta.unit)} {unit}".strip() if number else str(value)
 
     def _count_problems(self) -> None:
         refused = [self._complaint(problem) for problem in self.document.refused.values()]

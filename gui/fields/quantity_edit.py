@@ -253,7 +253,14 @@ class QuantityEdit(QLineEdit):
         else:
             self.unreadable.emit(reading.problem)
 
+    def reads_as(self, value: object) -> bool:
+        """Whether the text says this value."""
+        reading = read(self.text(), self._meta, self._whole, self._optional)
+        return reading.problem is None and reading.value == value
+
     def _finish(self) -> None:
+        if self._marked:
+            self._read(self.text())  # it may be possible by now
         if not self._marked:
             self._write()
             self.selectAll()

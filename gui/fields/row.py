@@ -50,6 +50,7 @@ class FieldRow(QWidget):
         self._changes = changes
         self._sending = False
         self._refusals: tuple[Problem, ...] = ()
+        self._wanted: list[object] = []  # the value that the scenario did not admit, to be tried again
         self._start: dict[str, object] = {}  # what the edit under way has changed, as it was before
         self.most: Most | None = None  # the largest number that the rest of the scenario admits
         self._problem = ""
@@ -76,6 +77,8 @@ class FieldRow(QWidget):
         self.reason.hide()
         self._fit_later = QTimer(self, singleShot=True, interval=0)
         self._fit_later.timeout.connect(self._fit_reason)
+        self._try_later = QTimer(self, singleShot=True, interval=0)
+        self._try_later.timeout.connect(self._try_again)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -98,6 +101,8 @@ class FieldRow(QWidget):
         """Show the scenario's value; a refused text stays until it is repaired or taken back."""
         if not self._sending:
             self._start = {}
+            if self._wanted:  # after all rows have followed the scenario
+                self._try_later.start()
         if not self._marked() or isinstance(self.editor, QuantityEdit):  # which keeps a marked text itself
             self._show(scenario)
 
@@ -152,12 +157,14 @@ class FieldRow(QWidget):
         if self._sending:
             self._refusals = tuple(problems)
             return
-        mine = [p for p in problems if self.path in p.paths]
-        if mine and self.path in self._document.refused:
-            self.show_problem(self._words.problem(mine[0]))
+        known = self._document.refused.get(self.path)
+        # A problem of another field's half-typed number is not this field's, even where it names it.
+        if known is not None and any(known is problem for problem in problems):
+            self.show_problem(self._words.problem(known))
 
     def _on_refused_changed(self) -> None:
         if self._marked() and not self._sending and self.path not in self._document.refused:
+            self._wanted = []
             self.show_problem("")
             revert = getattr(self.editor, "revert", None)
             if revert is not None:
@@ -178,10 +185,36 @@ class FieldRow(QWidget):
         refusals = self._send(changes)
         if refusals:
             self.refuse(next((p for p in refusals if self.path in p.paths), refusals[0]))
+            self._wanted = [value]
         else:
+            self._wanted = []
             self._start = {**before, **self._start}
             self.show_problem("")
             self._accepted()
+
+    def _try_again(self) -> None:
+        """The rest of the scenario has changed: take the refused value, or say what is wrong with it now."""
+        if not self._wanted or not self._marked():
+            return
+        value = self._wanted[0]
+        if isinstance(self.editor, QuantityEdit) and not self.editor.reads_as(value):
+            return  # what stands there is another text by now
+        scenario = self._document.scenario
+        try:
+            changes = list(self._changes(scenario, value) if self._changes else [(self.path, value)])
+            problems = self._document.problems_with(changes)
+        except InferometerError as error:
+            problems = error.problems
+        if not problems:
+            self._document.end_merge()
+            self.commit(value)
+            self.end_edit()
+            self._show(self._document.scenario)
+            return
+        mine = next((p for p in problems if self.path in p.paths), problems[0])
+        if self._words.problem(mine) != self._problem:
+            self.refuse(mine)
+            self._wanted = [value]
 
     def _send(self, changes: list[tuple[str, object]]) -> tuple[Problem, ...]:
         """Hand changes to the document; the problems when it refuses them."""
@@ -195,6 +228,7 @@ class FieldRow(QWidget):
 
         "100K" is typed through 1, 10 and 100: none of these is what the person had.
         """
+        self._wanted = []
         most = self.most(self._document.scenario) if self.most is not None else None
         if problem.code == "number.between" and most is not None:
             problem = replace(problem, values={**problem.values, "high": f"{most:,}"})
@@ -211,6 +245,7 @@ class FieldRow(QWidget):
             start = self._start or {self.path: get_value(self._document.scenario, self.path)}
             self._document.set_values(list(start.items()), self.path)
             self._start = {}
+        self._wanted = []
         self.show_problem("")
         self._accepted()
         self._show(self._document.scenario)

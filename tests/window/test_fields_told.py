@@ -18,6 +18,7 @@ from gui.fields.search_edit import SearchEdit
 from gui.forms.layouts import layout_of
 from gui.forms.panel import FormsPanel
 from gui.widgets.link_button import LinkButton
+from gui.window import MainWindow
 
 NUMBERS = ["1.5M", "0", "-3", "abc", "1e99", ""]
 
@@ -209,3 +210,47 @@ def test_a_choice_that_was_used_looks_like_its_neighbours(
     editor.hidePopup()
     editor.clearFocus()
     assert editor.grab().toImage() == resting
+
+
+def test_a_refused_number_is_taken_as_soon_as_the_rest_admits_it(
+    qtbot: QtBot, panel: FormsPanel, document: Document
+) -> None:
+    """Half-typed numbers of another field leave no word of theirs in the refused one."""
+    document.set_value("engine.max_model_len", 8192)
+    prompt = typed(qtbot, panel, "workload.prompt_tokens", "16K")
+    assert isinstance(prompt.editor, QuantityEdit) and prompt.editor.marked
+    before = prompt.reason.text()
+    typed(qtbot, panel, "engine.max_model_len", "17")
+    assert prompt.reason.text() == before and " 17." not in before
+    qtbot.keyClicks(row_of(panel, "engine.max_model_len").editor, "K")  # type: ignore[no-untyped-call]
+    qtbot.waitUntil(lambda: not document.refused)
+    assert document.scenario.workload.prompt_tokens == 16384
+    assert not prompt.editor.marked and not prompt.reason.isVisible()
+    document.undo()
+    assert document.scenario.workload.prompt_tokens < 16384 < document.scenario.engine.max_model_len
+
+
+def test_a_number_that_is_still_too_large_says_by_the_new_measure(
+    qtbot: QtBot, panel: FormsPanel, document: Document
+) -> None:
+    document.set_value("engine.max_model_len", 8192)
+    prompt = typed(qtbot, panel, "workload.prompt_tokens", "16K")
+    document.set_value("engine.max_model_len", 12288)
+    qtbot.waitUntil(lambda: "12,288" in prompt.reason.text())
+    assert prompt.editor.marked and "workload.prompt_tokens" in document.refused  # type: ignore[attr-defined]
+
+
+def test_a_refused_length_offers_the_maximum_that_admits_it(qtbot: QtBot, window: MainWindow) -> None:
+    document, messages = window.document, window.workspace.messages
+    document.set_value("engine.max_model_len", 8192)
+    row = window.workspace.forms.row_of("workload.prompt_tokens")
+    assert row is not None
+    row.editor.edited.emit(16384)  # type: ignore[attr-defined]
+    row.editor.setText("16K")  # type: ignore[attr-defined]
+    said, repair = messages.links_of("refused")[0]
+    assert "17K" in said
+    repair()
+    qtbot.waitUntil(lambda: not document.refused)
+    assert document.scenario.workload.prompt_tokens == 16384
+    assert document.scenario.engine.max_model_len == 17408
+    assert not messages.text_of("refused")
