@@ -14,7 +14,11 @@ from core.errors import NotFound, Problem
 from core.spec.accelerator import Accelerator
 
 Folders = tuple[Path, ...]
-_FILE = TypeAdapter(tuple[Accelerator, ...])
+
+
+@cache
+def _file() -> TypeAdapter[tuple[Accelerator, ...]]:
+    return TypeAdapter(tuple[Accelerator, ...])
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ def _catalogue(folders: Folders) -> _Catalogue:
     problems: list[Problem] = []
     found: dict[str, Accelerator] = {}
     for name in resources.names("data/accelerators", ".json"):
-        found.update({device.name: device for device in _FILE.validate_json(resources.read_bytes(name))})
+        found.update({device.name: device for device in _file().validate_json(resources.read_bytes(name))})
     for user in from_folders(folders, problems):
         try:
             device = Accelerator.model_validate_json(json.dumps(user.entry))
