@@ -193,9 +193,7 @@ def _tokens_within(
     return float((shown + (tokens - 1.0) * spread).sum())
 
 
-def _stable(
-    scenario: Scenario, arrival: FloatArray, admitted: FloatArray, start: float, stop: float
-) -> bool:
+def _stable(scenario: Scenario, arrival: FloatArray, admitted: FloatArray, start: float, stop: float) -> bool:
     """Whether the queue stops growing.
 
     It does when fewer wait at the end than chance brings together (the number of arrivals in a half of
