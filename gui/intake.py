@@ -216,7 +216,7 @@ class Intake(QObject):
     def _tell(self, kind: str, text: str, links: Sequence[Link], dismiss: bool = True) -> None:
         own: Link = (self._words("window.dismiss"), self.dismiss)
         self.told.emit()
-        self._messages.tell(_SUBJECT, kind, text, [*links, own] if dismiss else list(links))
+        self._messages.tell(_SUBJECT, kind, text, [*links, own] if dismiss else list(links), passing=True)
 
 
 def _figures(scenario: Scenario, words: Words) -> dict[str, object]:

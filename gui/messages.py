@@ -2,15 +2,22 @@
 
 from collections.abc import Callable, Sequence
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.widgets.message_strip import MessageStrip
 
 Link = tuple[str, Callable[[], object]]  # words, what a click does
+_DONE = ("pinned", "export", "saved")  # what was done just now: said for a while
+_REST_MS = 20_000
 
 
 class MessageArea(QWidget):
-    """Strips by subject ("recovery", "file", "refused", "fault"), oldest on top; no height when empty."""
+    """Strips by subject ("recovery", "file", "refused", "fault"), oldest on top; no height when empty.
+
+    What is about the moment goes with the next edit, and what was done also after a while; what is
+    about the state of things (a file that cannot be written) stays until it is dropped.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -19,20 +26,44 @@ class MessageArea(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
+        self._passing: set[str] = set()
+        self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
+        self._rest.timeout.connect(self._drop_done)
         self.hide()
 
-    def tell(self, subject: str, kind: str, text: str, links: Sequence[Link] = ()) -> None:
-        """Show a message; ``kind`` is "good", "warn", "bad" or "info"."""
+    def tell(
+        self, subject: str, kind: str, text: str, links: Sequence[Link] = (), *, passing: bool = False
+    ) -> None:
+        """Show a message; ``kind`` is "good", "warn", "bad" or "info"; a passing one goes with an edit."""
         strip = self._strips.get(subject)
         if strip is None:
             strip = self._strips[subject] = MessageStrip(self)
             self._column.addWidget(strip)
         self._links[subject] = tuple(links)
         strip.show_message(kind, text, links)
+        done = subject in _DONE and kind in ("good", "info")
+        if done:
+            self._rest.start()
+        if done or passing:
+            self._passing.add(subject)
+        else:
+            self._passing.discard(subject)
         self.show()
+
+    def pass_on(self) -> tuple[str, ...]:
+        """The scenario was edited: drop what was said of the moment before; returns the subjects."""
+        gone = tuple(self._passing)
+        for subject in gone:
+            self.drop(subject)
+        return gone
+
+    def _drop_done(self) -> None:
+        for subject in self._passing & set(_DONE):
+            self.drop(subject)
 
     def drop(self, subject: str) -> None:
         """Take a message away."""
+        self._passing.discard(subject)
         strip = self._strips.pop(subject, None)
         if strip is not None:
             self._column.removeWidget(strip)

@@ -103,7 +103,7 @@ class MainWindow(QWidget):
                 self.pinned,
                 self.workspace.messages,
                 self.go_to,
-                lambda key: self.stack.show_key(key),
+                lambda key: self.stack.show_key(key),  # noqa: PLW0108 - the stack is being made
                 self.workspace.drag_users,
                 self.dialogs,
                 self.workspace.forms.catalogue,
@@ -183,7 +183,7 @@ class MainWindow(QWidget):
         stack.canRedoChanged.connect(self._on_undo)
         stack.undoTextChanged.connect(self._on_undo)
         stack.redoTextChanged.connect(self._on_undo)
-        self.document.changed.connect(lambda _scenario, _revision: self._on_changed())
+        self.document.changed.connect(lambda _scenario, _revision: self._on_edit())
         self.document.path_changed.connect(lambda _path: self._on_document())
         self.document.clean_changed.connect(lambda _clean: self._on_document())
         self.document.refused_changed.connect(self._on_refused)
@@ -302,6 +302,11 @@ class MainWindow(QWidget):
         count, device = scenario.deployment.accelerators, scenario.accelerator.name
         hardware = device if count == 1 else f"{show_count(count)} × {device}"
         return self.words("window.scenario_title", model=scenario.model.name, hardware=hardware)
+
+    def _on_edit(self) -> None:
+        if "file" in self.workspace.messages.pass_on():
+            self.files.intake.told.emit()  # the sentences behind the message go with it
+        self._on_changed()
 
     def _on_changed(self) -> None:
         if self.document.title != self._titled:

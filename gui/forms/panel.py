@@ -151,12 +151,14 @@ class FormsPanel(QScrollArea):
         self.refresh(scenario)
 
     def _open_refused(self) -> None:
-        """A refused value is not hidden in a closed section."""
-        for row in self.rows:
-            marked = getattr(row.editor, "marked", False)
-            section = self._section_of(row)
-            if marked and section is not None:
+        """A refused value is not hidden in a closed section; one closed by hand is marked."""
+        refused = {path: row for path in self._document.refused if (row := self.row_of(path)) is not None}
+        for section in self.sections.values():
+            inside = [path for path, row in refused.items() if section.isAncestorOf(row)]
+            if inside:
                 section.set_open(True)
+            names = self._words.listed(self._words.field(path) for path in inside)
+            section.set_refused(self._words("forms.refused_inside", names=names) if inside else "")
 
     # -- layout ----------------------------------------------------------------------------------
 

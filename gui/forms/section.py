@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gui import icons
 from gui.theme import manager, theme
+from gui.tips import plain
 from gui.widgets import paint
 
 SIDE = 16
@@ -24,6 +25,7 @@ class SectionHead(QWidget):
         super().__init__(parent)
         self.title = title
         self.summary = ""
+        self.refused = ""  # said while something inside is refused
         self.open = True
         self.height_px = 36
         self._ring = False
@@ -84,6 +86,10 @@ class SectionHead(QWidget):
         used = paint.text(painter, box, self.title, t.font("body_semibold"), t.ink)
         if not self.open:
             room = box.adjusted(used + 16, 0, 0, 0)
+            if self.refused:
+                at = QPointF(round(room.right() - size + 1), round((height - size) / 2))
+                icons.draw(painter, "circle_x", at, t.bad, size)
+                room.setRight(at.x() - 6)
             paint.text(painter, room, self.summary, t.font("caption"), t.ink3, paint.RIGHT)
         if self.hasFocus() and self._ring:
             paint.focus_ring(painter, QRectF(4, 2, self.width() - 8, height - 4), t.accent)
@@ -138,9 +144,20 @@ class Section(QWidget):
         """What the section says while it is closed."""
         if text != self.head.summary:
             self.head.summary = text
-            self.head.setAccessibleDescription(text)
-            if not self.is_open:
-                self.head.update()
+            self._tell()
+
+    def set_refused(self, text: str) -> None:
+        """Mark the closed section as holding a refused value; "" takes the mark away."""
+        if text != self.head.refused:
+            self.head.refused = text
+            self.head.setToolTip(plain(text))
+            self._tell()
+
+    def _tell(self) -> None:
+        said = (self.head.refused, self.head.summary)
+        self.head.setAccessibleDescription(" ".join(part for part in said if part))
+        if not self.is_open:
+            self.head.update()
 
     def set_head_height(self, height: int) -> None:
         """Height of the head by size class."""

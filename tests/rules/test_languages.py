@@ -28,7 +28,7 @@ KEPT = {
 }
 # What an engine calls a thing itself stays in the engine's English.
 _LATIN = r"[A-Z]+[0-9]+\b|[A-Za-z][A-Za-z0-9.-]*[A-Za-z]"  # INT8, or two letters or more
-ENGINE_WORDS = {"outside the budget", "free blocks"}
+ENGINE_WORDS = {"free blocks"}
 # Names of things, which stand alone: no full-width punctuation in them.
 LABEL = re.compile(
     r"(fields\..*\.label|cards\.\w+\.(name|brief)|forms\.(sections|facts|units|groups)\..*|actions\.\w+"

@@ -114,7 +114,14 @@ def test_a_refused_value_is_not_hidden_in_a_closed_section(
     assert "workload.prompt_tokens" in document.refused
     panel.open_first(0)
     document.refused_changed.emit()
-    assert panel.sections["workload"].is_open
+    section = panel.sections["workload"]
+    assert section.is_open
+    section.set_open(False)  # by hand: then its head says what is inside
+    assert "Prompt" in section.head.refused and "Prompt" in section.head.accessibleDescription()
+    assert not panel.sections["engine"].head.refused
+    assert not section.head.grab().isNull()
+    row.commit(100)
+    assert not section.head.refused
 
 
 def test_the_load_decides_between_users_and_rate(panel: FormsPanel, document: Document) -> None:

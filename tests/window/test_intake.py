@@ -13,7 +13,6 @@ from pytestqt.qtbot import QtBot
 from core.catalog.accelerators import load_accelerator
 from core.importers import local_hardware
 from core.importers.local_hardware import Device, LocalHardware, hardware_of
-from gui import local_devices
 from gui.window import MainWindow
 
 # The shape of meta-llama/Llama-3.2-1B (its config.json).
@@ -252,7 +251,7 @@ def test_this_computer_is_asked_in_the_background(
     window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = hardware_of([Device("NVIDIA GeForce RTX 3090", 24576, 2)])
-    monkeypatch.setattr(local_devices, "read_local_hardware", lambda: found)
+    monkeypatch.setattr(local_hardware, "read_local_hardware", lambda: found)
     window.workspace.forms.computer_asked.emit()
     qtbot.waitUntil(lambda: window.document.scenario.deployment.accelerators == 2, timeout=5000)
     assert window.document.scenario.accelerator.name == load_accelerator("RTX 3090").name
@@ -263,8 +262,21 @@ def test_a_computer_without_gpus_is_told(
     window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = window.document.scenario
-    monkeypatch.setattr(local_devices, "read_local_hardware", LocalHardware)
-    assert local_hardware.read_local_hardware is not local_devices.read_local_hardware
+    monkeypatch.setattr(local_hardware, "read_local_hardware", LocalHardware)
     window.files.intake.ask_computer()
     qtbot.waitUntil(lambda: told(window) == window.words("intake.no_devices"), timeout=5000)
     assert window.document.scenario == before
+
+
+def test_what_was_said_of_a_paste_goes_with_the_next_edit(window: MainWindow) -> None:
+    """Its "Undo" would take back the edit after it."""
+    messages, document = window.workspace.messages, window.document
+    window.files.intake.take_text("no-such-model-anywhere")
+    assert messages.text_of("file")
+    document.set_value("workload.users", document.scenario.workload.users + 1)
+    assert not messages.text_of("file")
+    window.shell.pin()
+    assert messages.text_of("pinned")
+    messages.tell("fault", "warn", "It stays.")
+    document.set_value("workload.users", document.scenario.workload.users + 1)
+    assert messages.subjects() == ("fault",)
