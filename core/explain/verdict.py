@@ -1,5 +1,7 @@
 """The verdict: one sentence that a person can act on, and the line that explains it."""
 
+from typing import Literal
+
 from core.memory.build import plan_memory
 from core.memory.capacity import (
     Capacity,
@@ -10,12 +12,24 @@ from core.memory.capacity import (
     smallest_change_that_fits,
 )
 from core.memory.ledger import Ledger
+from core.memory.llama_rules import n_parallel
 from core.results import Speed, Verdict
 from core.spec.change import get_value
+from core.spec.checks import LABELS
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.units import show_bytes, show_count, show_time, show_tokens, three_digits
 from core.words import Phrase, counted, percent
+
+
+_LLAMA = ("llamacpp", "ollama")
+_ONE_BY_ONE = ("mlx", "transformers")
+_OPTIONS = {
+    ("llamacpp", "slots"): "-np",
+    ("llamacpp", "context"): "-c",
+    ("ollama", "slots"): "OLLAMA_NUM_PARALLEL",
+    ("ollama", "context"): "OLLAMA_CONTEXT_LENGTH",
+}
 
 
 def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | None) -> Verdict:
@@ -35,12 +49,16 @@ def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | 
     detail = Phrase("verdict.detail_speed", values)
     users = _load(scenario, speed)
     if speed.users > ceiling.at_once:
-        waiting = {
+        waiting: dict[str, object] = {
             "max": show_count(ceiling.at_once),
             "waiting": show_count(max(1, round(speed.users) - ceiling.at_once)),
             "users": show_count(round(speed.users)),
+            "engine": LABELS.get(scenario.engine.name, scenario.engine.name),
+            "context": show_tokens(scenario.engine.max_model_len),
+            "option": _option(scenario, ceiling),
         }
-        key = "verdict.waits" if ceiling.at_once == ceiling.max_users else "verdict.waits_batch"
+        short = what_is_short(scenario, ceiling)
+        key = "verdict.waits" if short == "queue" else f"verdict.waits_{short}"
         return Verdict("warn", Phrase(key, waiting), detail, missed)
     if not missed:
         has_target = any(v is not None for _, v in scenario.targets)
@@ -61,6 +79,27 @@ def missed_targets(scenario: Scenario, ceiling: Capacity, speed: Speed) -> tuple
     }
     missing = {key: ratio for key, ratio in ratios.items() if not ratio <= 1}  # no number misses too
     return tuple(sorted(missing, key=lambda key: -missing[key]))
+
+
+Short = Literal["queue", "batch", "one", "slots", "context"]
+
+
+def what_is_short(scenario: Scenario, ceiling: Capacity) -> Short:
+    """What requests wait for: room in the cache, a place in the batch, the one request before, a slot or
+    the context that an engine was started with, however much memory the device has left.
+    """
+    name = scenario.engine.name
+    if name in _LLAMA:
+        slots = n_parallel(scenario.engine) * scenario.deployment.replicas
+        return "slots" if ceiling.at_once >= slots else "context"
+    if name in _ONE_BY_ONE and ceiling.at_once == ceiling.max_running:
+        return "one"
+    return "queue" if ceiling.at_once == ceiling.max_users else "batch"
+
+
+def _option(scenario: Scenario, ceiling: Capacity) -> str:
+    """The engine's own option for what is short."""
+    return _OPTIONS.get((scenario.engine.name, what_is_short(scenario, ceiling)), "max_num_seqs")
 
 
 def _over(value: float, limit: float | None) -> float:
@@ -115,10 +154,11 @@ def _limit(scenario: Scenario, ceiling: Capacity, speed: Speed) -> Phrase:
     if queue > 0.5 or not speed.stable:
         if reading > _HEAVY:
             return Phrase("verdict.limit.prefill", {"share": percent(reading)})
-        key = "queue" if ceiling.at_once == ceiling.max_users else "batch"
+        key = what_is_short(scenario, ceiling)
+        option = _option(scenario, ceiling)
         if not speed.stable:
-            return Phrase(f"verdict.limit.{key}_full")
-        return Phrase(f"verdict.limit.{key}", {"share": percent(queue)})
+            return Phrase(f"verdict.limit.{key}_full", {"option": option})
+        return Phrase(f"verdict.limit.{key}", {"share": percent(queue), "option": option})
     if speed.prefill_share > 0.4:
         return Phrase("verdict.limit.prefill_interference", {"share": percent(speed.prefill_share)})
     return Phrase(f"verdict.limit.{speed.decode.bottleneck}")

@@ -70,4 +70,5 @@ def plan(scenario: Scenario) -> MemoryPlan:
         demand=CacheDemand(groups, states),
         replicas=scenario.deployment.replicas,
         batched_tokens=chunk,
+        batch=1,  # mlx_lm.server answers one request after the other
     )

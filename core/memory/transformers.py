@@ -59,6 +59,7 @@ def plan(scenario: Scenario) -> MemoryPlan:
         demand=_demand(scenario, layers, layout.tensor_parallel),
         replicas=scenario.deployment.replicas,
         batched_tokens=engine.max_model_len,
+        batch=1,  # one request after the other
     )
 
 

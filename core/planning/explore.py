@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.errors import InvalidScenario
 from core.estimator import estimate
 from core.memory.build import plan_memory
-from core.memory.capacity import queues
+from core.memory.capacity import queues, refuses_long
 from core.planning.explore_axes import Axis, coarse_first
 from core.planning.hardware_moves import price_of
 from core.quantities import EXPECTED, FloatArray
@@ -281,7 +281,9 @@ def _memory(scenario: Scenario, prompt: FloatArray, output: FloatArray, prefix: 
         cache = requests * each + np.minimum(users, 1.0) * common
         return np.asarray(np.maximum(cache, least) + fixed)
 
-    one_fits = (needed(np.ones_like(tokens)) <= plan.budget) & (reserved <= plan.pool)
+    one_fits = needed(np.ones_like(tokens)) <= plan.budget
+    if refuses_long(scenario):
+        one_fits &= reserved <= plan.pool
     most = caches * held
     running = plan.most_running()
     at_once = most if running is None else np.minimum(most, float(running))

@@ -6,13 +6,14 @@ import numpy as np
 
 from core.explain.precision import cache_caution, task_of, weight_caution
 from core.memory.build import plan_memory
-from core.memory.capacity import Change, cache_8_bit, longest_reserved, narrower_weights
+from core.memory.capacity import Change, cache_8_bit, longest_reserved, narrower_weights, starts
 from core.model.parameters import stored_parameters
 from core.planning.suggestion import Move
 from core.quantities import EXPECTED
 from core.results import Estimate
 from core.serving.limits import batch_limits
 from core.serving.steady_state import closed_loop, open_loop, prepare
+from core.spec.change import with_values
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.support import nearest_cache, nearest_weights
@@ -70,16 +71,33 @@ def _settings(point: Estimate) -> Iterator[Move]:
 
 
 def _slots(point: Estimate) -> Iterator[Move]:
-    """llama.cpp: a slot and room in the context for every user."""
+    """llama.cpp: a slot and room in the context for every user, or for as many as the device holds."""
     scenario, work = point.scenario, point.scenario.workload
     wanted = max(work.users if work.load == "users" else 1, scenario.targets.users or 1)
     if scenario.engine.name not in _LLAMA or wanted <= point.capacity.at_once:
         return
-    context = -(-wanted * work.tokens_per_request // 256) * 256
-    changes = [Change("engine.n_parallel", wanted)]
+    low, high = point.capacity.at_once, wanted + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        changed = with_values(scenario, {c.path: c.value for c in _slot_changes(scenario, middle)})
+        low, high = (middle, high) if starts(changed) else (low, middle)
+    if low <= point.capacity.at_once:
+        return
+    changes = _slot_changes(scenario, low)
+    values: dict[str, object] = {"n": f"{low:,}"}
+    key = "sequences"
+    if len(changes) > 1:
+        key, values["tokens"] = "context", show_tokens(float(str(changes[1].value)))
+    yield Move("sequences", Phrase(f"advice.titles.{key}", values), changes, 2)
+
+
+def _slot_changes(scenario: Scenario, slots: int) -> tuple[Change, ...]:
+    """So many slots, and a context (of all together) that holds a request in each."""
+    context = slots * -(-scenario.workload.tokens_per_request // 256) * 256
+    changes = [Change("engine.n_parallel", slots)]
     if context > scenario.engine.max_model_len:
         changes.append(Change("engine.max_model_len", context))
-    yield Move("sequences", Phrase("advice.titles.sequences", {"n": f"{wanted:,}"}), tuple(changes), 2)
+    return tuple(changes)
 
 
 def _model_length(point: Estimate) -> Iterator[Move]:

@@ -148,6 +148,10 @@ def _splits(mixer: Attention | LatentAttention, tp: int) -> bool:
 
 def _link(scenario: Scenario) -> Iterator[Problem]:
     deployment, link = scenario.deployment, scenario.accelerator.scale_up
+    whole_computer = scenario.accelerator.unified_memory and link.max_devices < 2
+    if whole_computer and deployment.group > 1 and deployment.nodes == 1:
+        values = {"device": scenario.accelerator.name}
+        yield Problem("whole_computer", ("deployment.tensor_parallel",), values, "warning")
     if deployment.link != "scale_up":
         return
     if link.gbps_per_direction is None:

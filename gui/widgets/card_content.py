@@ -214,7 +214,8 @@ def _users(estimate: Estimate, words: Words) -> Card:
     if estimate.speed is None and most > 0:
         note = words("cards.does_not_start")  # what memory would hold
     elif most < capacity.max_users:
-        note = words("cards.by_batch")  # memory would hold more
+        local = estimate.scenario.engine.name in ("mlx", "transformers")
+        note = words("cards.one_by_one" if local else "cards.by_batch")  # memory would hold more
     elif estimate.speed is not None:
         length = show_tokens(estimate.scenario.engine.max_model_len)
         count = show_count(capacity.max_users_at_model_length)

@@ -92,7 +92,8 @@ def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
     rows.append(Row(None, words("ledger.budget"), formula, f"{_two(budget)} GiB", whole, "sum"))
     outside = ledger.device_bytes - ledger.budget_bytes
     if outside > 0:
-        word = words("ledger.outside_word")
+        local = estimate.scenario.engine.name in ("llamacpp", "ollama")
+        word = words("ledger.unused_word" if local else "ledger.outside_word")
         rows.append(Row("outside", words("ledger.outside"), word, _two(device - budget)))
     total = max(ledger.device_bytes, 1)
     return Account(

@@ -115,7 +115,7 @@ def test_rules_of_the_articles_are_covered(points):
     assert {"speculative", "weights_8_bit", "weights_4_bit", "other_device"} <= keys(
         advise(*_of(points["eager"]), most=100)
     )
-    assert {"shared_prefix", "shorter_prompt", "cache_8_bit"} <= keys(advise(*_of(points["slow"]), most=100))
+    assert {"shared_prefix", "shorter_prompt"} <= keys(advise(*_of(points["slow"]), most=100))
     assert {"more_users"} <= keys(advise(*_of(points["good"]), most=100))
     assert {"lower_rate"} <= keys(advise(*_of(points["rate"]), most=100))
     assert {"model_length"} <= keys(advise(*_of(points["length"]), most=100))
