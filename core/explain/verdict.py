@@ -21,7 +21,6 @@ from core.spec.scenario import Scenario
 from core.units import show_bytes, show_count, show_time, show_tokens, three_digits
 from core.words import Phrase, counted, percent
 
-
 _LLAMA = ("llamacpp", "ollama")
 _ONE_BY_ONE = ("mlx", "transformers")
 _OPTIONS = {
