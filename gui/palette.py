@@ -16,9 +16,12 @@ from gui.widgets import paint
 _WIDE, _ROW, _MOST_ROWS, _EDGE = 520, 30, 11, 5
 _MOST_FOUND = 60
 _COMMANDS_ONLY = ">"
+_MOST_TYPED = 200
+_LONGEST = 16_384  # of a pasted command or configuration
 _ICONS: dict[Kind, str] = {
     "command": "chevron_right",
     "field": "sliders",
+    "engine": "sliders",
     "model": "layers",
     "gpu": "chip",
     "sample": "new",
@@ -50,7 +53,7 @@ class Palette(QWidget):
         self.box = QLineEdit(self)
         self.box.setAccessibleName(words("actions.search"))
         self.box.setPlaceholderText(words("palette.placeholder"))
-        self.box.setMaxLength(200)
+        self.box.setMaxLength(_LONGEST)
         self.box.textEdited.connect(self._search)
         self.box.installEventFilter(self)
         self.list = ResultList(words, self)
@@ -129,6 +132,11 @@ class Palette(QWidget):
             if commands:
                 return [Found(entry) for entry in self._entries if entry.kind == "command" and entry.enabled]
             return [Found(entry) for entry in self._sources.first()]
+        pasted = None if commands else self._sources.pasted(query)
+        if pasted is not None:
+            return [Found(pasted)]
+        if len(query) > _MOST_TYPED:
+            return []
         ranked: list[tuple[float, int, Found]] = []
         pool = [
             entry for entry in self._entries if entry.enabled and (entry.kind == "command" or not commands)

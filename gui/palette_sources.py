@@ -1,5 +1,6 @@
 """What the palette finds: commands, fields, models, GPUs, samples, files opened last."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -9,6 +10,7 @@ from PySide6.QtGui import QKeySequence
 from core.errors import InferometerError
 from gui.actions import COMMANDS
 from gui.fields.row import FieldRow
+from gui.forms import choices
 from gui.forms.hardware import memory_text
 from gui.forms.model import size_text
 from gui.samples import samples, title_of
@@ -17,14 +19,25 @@ from gui.workspaces.plot_tabs import TABS_IN_ORDER
 if TYPE_CHECKING:
     from gui.window import MainWindow
 
-Kind = Literal["command", "field", "model", "gpu", "sample", "file"]
+Kind = Literal["command", "field", "engine", "model", "gpu", "sample", "file"]
 _PARTS = ("deployment", "precision", "engine", "workload", "targets", "speculative", "host")
 _NOT_LISTED = ("search", "open_recent")
 _MOST_HITS = 12
+# Names of programs and files that find a command.
+_ALSO = {
+    "paste": "config.json vllm sglang trtllm-serve llama-server ollama docker",
+    "open": "config.json gguf safetensors json",
+    "open_folder": "config.json gguf safetensors",
+}
+_STARTERS = frozenset(
+    ("vllm", "sglang", "trtllm-serve", "llama-server", "llama-cli", "ollama", "mlx_lm", "docker")
+)
+_VERBS = frozenset(("serve", "run", "launch_server", "api_server", "trtllm-serve"))
 # How much a kind is liked where texts fit equally well.
 _LIKED: dict[Kind, float] = {
     "command": 3.0,
     "field": 2.0,
+    "engine": 1.8,
     "model": 1.5,
     "gpu": 1.5,
     "file": 0.5,
@@ -58,7 +71,33 @@ class Sources:
 
     def entries(self) -> list[Entry]:
         """All but the catalogue, which is searched and not listed."""
-        return [*self.commands(), *self.fields(), *self.files(), *self.samples()]
+        return [*self.commands(), *self.fields(), *self.engines(), *self.files(), *self.samples()]
+
+    def pasted(self, text: str) -> Entry | None:
+        """An engine's command or a configuration that was typed or pasted whole; None for other texts."""
+        # The box shows line ends as it likes; a backslash before one only joins the lines.
+        bare = re.sub(r"\\\s+", " ", text).strip()
+        words = re.split(r"[\s/.]+", bare.lower())
+        verb = " -" in bare or not _VERBS.isdisjoint(words)
+        command = verb and not _STARTERS.isdisjoint(words)
+        if not command and not (bare.startswith("{") and ":" in bare):
+            return None
+        name = self._window.words("palette.paste_command" if command else "palette.paste_config")
+        intake = self._window.files.intake
+        return Entry("command", name, lambda: intake.take_text(bare), "", bare)
+
+    def engines(self) -> list[Entry]:
+        """Engines and their releases."""
+        window, words = self._window, self._window.words
+        return [
+            Entry(
+                "engine",
+                choice.label,
+                lambda value=choice.value: self._take("engine.name", lambda: value),  # type: ignore[misc]
+                words("palette.use_engine"),
+            )
+            for choice in choices.engines(window.document.scenario, words)
+        ]
 
     def first(self) -> list[Entry]:
         """What is offered before anything is typed."""
@@ -91,7 +130,7 @@ class Sources:
                 action.trigger,
                 group,
                 keys,
-                command.id,
+                f"{command.id} {_ALSO.get(command.id, '')}".strip(),
                 action.isEnabled(),
             )
             found.append((command.id, entry))
@@ -191,7 +230,7 @@ class Sources:
         return [*models, *devices]
 
     def _take(self, path: str, load: Callable[[], object]) -> None:
-        """Set the model or the GPU as the form would, with everything that follows from it."""
+        """Set the model, the GPU or the engine as the form would, with everything that follows from it."""
         row = self._window.workspace.forms.row_of(path)
         if row is None:
             return

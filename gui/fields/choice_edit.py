@@ -1,11 +1,23 @@
 """A choice from a short list, painted as an editor with a chevron."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QCursor, QEnterEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPointF,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QCursor, QEnterEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QWheelEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QComboBox,
     QSizePolicy,
     QStyle,
@@ -18,6 +30,7 @@ from gui import icons
 from gui.theme import theme
 from gui.widgets import paint
 
+_MODIFIER = Qt.KeyboardModifier
 DETAIL_ROLE = Qt.ItemDataRole.UserRole + 1
 
 
@@ -99,6 +112,8 @@ class ChoiceEdit(QComboBox):
         self.setMinimumContentsLength(4)
         self.setMaxVisibleItems(14)
         self.setItemDelegate(RowDelegate(self))
+        self.view().installEventFilter(self)
+        self._typed, self._typed_at = "", 0.0
         self.activated.connect(lambda index: self.chosen.emit(self._choices[index].value))
 
     @property
@@ -147,6 +162,52 @@ class ChoiceEdit(QComboBox):
         if self._warned != bool(reason):
             self._warned = bool(reason)
             self.update()
+
+    # -- typing ----------------------------------------------------------------------------------
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Letters choose the entry that has them, wherever in its name."""
+        index = self._sought(event, self.currentIndex())
+        if index is None:
+            super().keyPressEvent(event)
+        elif index != self.currentIndex():
+            self.setCurrentIndex(index)
+            self.chosen.emit(self._choices[index].value)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """The same in the open list, where they only mark it."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and watched is self.view():
+            index = self._sought(event, self.view().currentIndex().row())
+            if index is not None:
+                self.view().setCurrentIndex(self.model().index(index, 0))
+                return True
+        return super().eventFilter(watched, event)
+
+    def _sought(self, event: QKeyEvent, now: int) -> int | None:
+        """Row of the entry for what is being typed; ``now`` where there is none, None for other keys."""
+        text = event.text().lower()
+        command = event.modifiers() & (_MODIFIER.ControlModifier | _MODIFIER.AltModifier)
+        at, pause = time.monotonic(), QApplication.keyboardInputInterval() / 1000
+        fresh = at - self._typed_at > pause
+        if not text.isprintable() or not text or command or (fresh and text.isspace()):
+            return None
+        self._typed, self._typed_at = text if fresh else self._typed + text, at
+        # The same key again goes on to the next one that has it.
+        same = len(set(self._typed)) == 1
+        sought = self._typed[0] if same else self._typed
+        rows = [(now + same + step) % len(self._choices) for step in range(len(self._choices))]
+        ranked = sorted(
+            (rank, place, row) for place, row in enumerate(rows) if (rank := self._rank(sought, row))
+        )
+        return ranked[0][2] if ranked else now
+
+    def _rank(self, sought: str, row: int) -> int:
+        """1 at the start of the label, 2 within it, 3 in the word at its right, 0 nowhere."""
+        choice = self._choices[row]
+        label = choice.label.lower()
+        if sought in label:
+            return 1 if label.startswith(sought) else 2
+        return 3 if sought in choice.detail.lower() else 0
 
     def showPopup(self) -> None:
         """A list as wide as its widest row needs."""

@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QKeyEvent, QWheelEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -326,3 +327,24 @@ def test_a_refused_field_survives_a_change_of_theme_and_of_width(
         page.resize(width, 200)
         qtbot.waitUntil(lambda: row.reason.height() >= row.reason.heightForWidth(row.reason.width()))
     assert row.reason.isVisible()
+
+
+def test_letters_choose_an_entry_wherever_its_name_has_them(qtbot: QtBot) -> None:
+    editor = ChoiceEdit()
+    qtbot.addWidget(editor)
+    names = ("BF16", "FP8", "INT8", "INT4 (AWQ)", "NVFP4")
+    editor.set_choices([Choice(name, name) for name in names])
+    taken: list[object] = []
+    editor.chosen.connect(taken.append)
+    qtbot.keyClicks(editor, "4")
+    qtbot.keyClicks(editor, "4")
+    assert taken == ["INT4 (AWQ)", "NVFP4"]
+    editor._typed_at = 0.0
+    qtbot.keyClicks(editor, "int8")
+    assert editor.value == "INT8"
+    editor._typed_at = 0.0
+    qtbot.keyClicks(editor, "z")
+    assert editor.value == "INT8"
+    editor._typed_at = 0.0
+    QTest.keyClicks(editor.view(), "awq")  # the open list only marks
+    assert (editor.view().currentIndex().row(), editor.value) == (3, "INT8")

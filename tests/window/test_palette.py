@@ -76,6 +76,9 @@ def test_found_letters_are_those_of_the_query() -> None:
         ("prompt", "field", "Prompt"),
         ("max_model_len", "field", "Max length"),
         ("qwen3 32b", "model", "Qwen3-32B"),
+        ("qwen3-32b 4 bit", "model", "Qwen3-32B"),
+        ("config", "command", None),
+        ("sglang 0", "engine", None),
         ("h100", "gpu", None),
         ("deepseek eight", "sample", "DeepSeek-V3 on eight H200"),
     ],
@@ -103,6 +106,32 @@ def test_nothing_found_is_said(opened: Palette) -> None:
     assert opened.list.spoken()
     QTest.keyClick(opened.box, Qt.Key.Key_Return)
     assert not opened.isHidden()
+
+
+COMMAND = "vllm serve Qwen/Qwen3-32B \\\n  --max-model-len 20000 --gpu-memory-utilization 0.85"
+
+
+@pytest.mark.parametrize("text", [COMMAND, COMMAND.replace("\n", " "), f"$ docker run --gpus all {COMMAND}"])
+def test_a_pasted_command_is_offered_whole_and_applied(
+    qapp: QApplication, opened: Palette, window: MainWindow, text: str
+) -> None:
+    opened.box.insert(text)
+    opened.box.textEdited.emit(opened.box.text())
+    assert names(opened) == [Words("en")("palette.paste_command")]
+    if "docker" not in text:
+        QTest.keyClick(opened.box, Qt.Key.Key_Return)
+        qapp.processEvents()
+        scenario = window.document.scenario
+        assert scenario.model.name == "Qwen3-32B"
+        assert scenario.engine.max_model_len == 20000
+        assert scenario.engine.gpu_memory_utilization == 0.85
+
+
+def test_an_engine_is_chosen_as_in_the_form(qapp: QApplication, opened: Palette, window: MainWindow) -> None:
+    run(qapp, opened, "llama.cpp")
+    assert window.document.scenario.engine.name == "llamacpp"
+    window.document.undo()
+    assert window.document.scenario.engine.name == "vllm"
 
 
 # -- doing -----------------------------------------------------------------------------------------
