@@ -12,7 +12,14 @@ from typing import Literal
 from core.errors import InvalidScenario
 from core.estimator import estimate
 from core.explain.setting import setting_move, setting_of
-from core.planning.hardware_moves import host_memory, layout_moves, more_devices, other_devices, price_of
+from core.planning.hardware_moves import (
+    host_memory,
+    layout_moves,
+    more_devices,
+    other_devices,
+    price_of,
+    smallest_move,
+)
 from core.planning.moves import cheap_moves
 from core.planning.suggestion import Effect, EffectKey, Move, Purpose, Suggestion
 from core.results import Estimate
@@ -24,7 +31,9 @@ from core.words import Phrase
 __all__ = ["Effect", "Suggestion", "advise", "advise_steps", "ranked", "setting_of"]
 
 _WORTH = 0.03  # relative change of a missed quantity that counts
+_WORTH_BESIDE = 0.10  # of a missed quantity that is not the worst one
 _WORTH_WHEN_GOOD = 0.10
+_ROOMIER = 1.1  # times the cache that counts as more room
 _SHOWN = 8
 _LOWER_IS_BETTER: frozenset[EffectKey] = frozenset(
     {"time_to_first_token", "time_per_output_token", "memory_per_device", "price"}
@@ -75,6 +84,7 @@ def advise_steps(point: Estimate) -> Iterator[Suggestion]:
 
 
 def _moves(point: Estimate) -> Iterator[Move]:
+    yield from smallest_move(point)
     yield from cheap_moves(point)
     yield from layout_moves(point)
     if point.verdict.state != "good":
@@ -109,7 +119,7 @@ def _pairs(point: Estimate, found: list[tuple[Move, Suggestion]]) -> Iterator[Su
 
 def _tried(point: Estimate, move: Move) -> Suggestion | None:
     """The suggestion, None where the change is not allowed or does not help."""
-    if not move.changes:
+    if not move.changes or (move.key == "utilization" and _room_is_no_help(point)):
         return None
     try:
         changed = with_values(point.scenario, {c.path: c.value for c in move.changes})
@@ -133,8 +143,13 @@ def judged(before: Estimate, after: Estimate, move: Move) -> Suggestion | None:
     if before.speed is not None and after.speed is None:
         return None
     if was:
-        nearer = sum(_nearness(before, after, key) for key in was)
-        if not (starts_now or fixed or nearer > _WORTH):
+        near = {key: _nearness(before, after, key) for key in was}
+        if _room_is_no_help(before) and (len(was) > 1 or "queue" not in fixed):
+            near.pop("queue", None)  # requests would be read no sooner
+        nearer = sum(near.values())
+        worst = next(iter(near), "")
+        enough = near.get(worst, 0.0) > _WORTH or max(near.values(), default=0.0) > _WORTH_BESIDE
+        if not (starts_now or any(key in near for key in fixed) or (enough and nearer > _WORTH)):
             return None
         if before.speed is None and after.speed is None:
             return None
@@ -143,7 +158,7 @@ def judged(before: Estimate, after: Estimate, move: Move) -> Suggestion | None:
             return None
         score = 100.0 * (purpose == "fixes") + 60.0 * starts_now + 40.0 * len(fixed) / len(was)
         score += 30.0 * min(1.0, nearer) - 35.0 * len(newly) - 10.0 * len(is_now) - move.effort
-        wanted = was
+        wanted = tuple(sorted(was, key=lambda key: -near.get(key, 0.0)))
     else:
         gain = max((_gain(e) for e in all_effects if e.key in _WANTED_WHEN_GOOD), default=0.0)
         loss = min((_gain(e) for e in all_effects if e.key in ("output_throughput", "price")), default=0.0)
@@ -154,7 +169,7 @@ def judged(before: Estimate, after: Estimate, move: Move) -> Suggestion | None:
     return Suggestion(
         move.key,
         move.title,
-        _reason(before, move.key),
+        _reason(before, after, move.key),
         move.changes,
         _in_order(all_effects, wanted, newly),
         after.speed is not None,
@@ -231,6 +246,8 @@ def _state(
         "time_per_output_token": targets.time_per_output_token_ms,
         "concurrent_users": targets.users,
     }.get(key)
+    if key == "concurrent_users" and "queue" in missed:
+        return "misses"
     if target is None or after.speed is None:
         return ""
     return "misses" if key in missed else "meets"
@@ -263,7 +280,7 @@ def _nearness(before: Estimate, after: Estimate, key: str) -> float:
 def _in_order(
     effects: tuple[Effect, ...], wanted: tuple[str, ...], newly: tuple[str, ...]
 ) -> tuple[Effect, ...]:
-    """First what is missed now, then what would be missed, then the largest changes."""
+    """First what is missed now, then what would be missed newly or still, then the largest changes."""
     asked = {"queue": "concurrent_users", "stable": "time_to_first_token"}
     names = [asked.get(key, key) for key in wanted]
 
@@ -272,27 +289,35 @@ def _in_order(
             return (0, float(names.index(effect.key)))
         if effect.key in newly:
             return (1, 0.0)
-        return (2, -abs(_gain(effect)))
+        return (2 if effect.target == "misses" else 3, -abs(_gain(effect)))
 
     return tuple(sorted(effects, key=rank))
 
 
-def _reason(point: Estimate, key: str) -> Phrase:
+def _reason(before: Estimate, after: Estimate, key: str) -> Phrase:
     """Why this kind of change works here: room or speed, told apart."""
     if key in ("more_devices", "second_copy", "other_device"):
-        return Phrase(f"advice.reasons.{_bound(point)}")
+        return Phrase(f"advice.reasons.{_bound(before, after)}")
     return Phrase(f"advice.reasons.{key}")
 
 
-def _bound(point: Estimate) -> str:
-    """What more hardware has to bring: "capacity", or the rate that limits."""
-    speed = point.speed
-    if speed is None or speed.users > max(1, point.capacity.at_once):
+def _bound(before: Estimate, after: Estimate) -> str:
+    """What more hardware brings: "capacity" where room is short and it has more, else the rate that limits."""
+    speed = before.speed
+    if speed is None:
         return "capacity"
-    if "concurrent_users" in point.verdict.missed:
+    short = "queue" in missed_keys(before) or "concurrent_users" in before.verdict.missed
+    roomier = after.capacity.kv_tokens > _ROOMIER * before.capacity.kv_tokens
+    if short and roomier and not _room_is_no_help(before):
         return "capacity"
-    if point.verdict.state == "good":
+    if before.verdict.state == "good":
         return "price"
-    if speed.prefill_share > 0.5 or "time_per_output_token" not in point.verdict.missed:
+    if speed.prefill_share > 0.5 or "time_per_output_token" not in before.verdict.missed:
         return speed.prefill.bottleneck
     return speed.decode.bottleneck
+
+
+def _room_is_no_help(point: Estimate) -> bool:
+    """Whether the verdict says that reading prompts decides, and not room in the cache."""
+    limit = point.verdict.detail.values.get("limit")
+    return isinstance(limit, Phrase) and limit.key == "verdict.limit.prefill"

@@ -11,8 +11,10 @@ import numpy as np
 
 from core.catalog.accelerators import all_accelerators
 from core.errors import InvalidScenario
+from core.explain.precision import cache_caution, task_of, weight_caution
+from core.explain.verdict import phrase_of
 from core.latency.machine import compute_format, peak_flops
-from core.memory.capacity import Change, starts
+from core.memory.capacity import Change, smallest_change_that_fits, starts
 from core.memory.device import driver_total_bytes
 from core.planning.moves import BY_LAYERS, SERVERS, engine_changes
 from core.planning.suggestion import Move
@@ -32,6 +34,7 @@ _LLAMA = ("llamacpp", "ollama")
 _DEAREST = 6.0  # times the price of today's devices that is still worth naming
 _CHEAPER = 0.85
 _HEADROOM = 1.1  # of the bound over what is needed: the estimate adds what the bound leaves out
+_FIRST = 30.0  # points by which the change that the verdict names leads, but for one that meets every target
 _KEPT = 3  # devices that are estimated
 
 
@@ -54,6 +57,52 @@ def layout_moves(point: Estimate) -> Iterator[Move]:
         copies = place.accelerators // degree
         title = Phrase(f"advice.titles.{key}", {"tp": str(degree), "copies": show_count(copies)})
         yield Move(key, title, _divided(scenario, place.accelerators, degree), 2)
+
+
+# How the smallest changes are called elsewhere in the advice.
+_SMALLEST = {
+    "workload.users": "fewer_users",
+    "workload.prompt_tokens": "shorter_prompt",
+    "precision.kv_cache": "cache_8_bit",
+    "precision.weights": "weights_8_bit",
+    "deployment.accelerators": "more_devices",
+    "deployment.tensor_parallel": "wider_split",
+    "engine.n_cpu_moe": "offload",
+    "engine.n_gpu_layers": "offload",
+}
+
+
+def smallest_move(point: Estimate) -> Iterator[Move]:
+    """The change that the verdict names where nothing starts; it leads what meets no more targets."""
+    if point.speed is not None:
+        return
+    changes = smallest_change_that_fits(point.scenario) or ()
+    path = changes[0].path if changes else ""
+    if path not in _SMALLEST:
+        return
+    key = _SMALLEST[path]
+    if path == "precision.weights" and WEIGHT_FORMATS[str(changes[0].value)].bits < 6:
+        key = "weights_4_bit"
+    title = Phrase("advice.titles.smallest", {"change": phrase_of(point.scenario, changes)})
+    yield Move(key, title, changes, -_FIRST, _cautions(point.scenario, changes))
+
+
+def _cautions(scenario: Scenario, changes: tuple[Change, ...]) -> tuple[Phrase, ...]:
+    """What the smallest change costs."""
+    value = changes[0].value
+    match changes[0].path:
+        case "precision.weights":
+            bits = int(WEIGHT_FORMATS[str(value)].bits)
+            return (weight_caution(bits, task_of(scenario.workload)),)
+        case "precision.kv_cache":
+            return (cache_caution(task_of(scenario.workload)),)
+        case "workload.prompt_tokens":
+            return (Phrase("advice.cautions.shorter_prompt"),)
+        case "deployment.accelerators":
+            return _bought(scenario, int(str(value)))
+        case "engine.n_cpu_moe" | "engine.n_gpu_layers":
+            return (Phrase("advice.cautions.host_memory"),)
+    return ()
 
 
 def _divided(scenario: Scenario, devices: int, tp: int) -> tuple[Change, ...]:

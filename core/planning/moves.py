@@ -199,7 +199,8 @@ def _users(point: Estimate) -> Iterator[Move]:
         if most >= 1.25 * work.users:
             yield _serve(most, "more_users")
         return
-    most = most_users_within(point, work.users)
+    # Where not even one user meets the targets, at least nobody waits for room.
+    most = most_users_within(point, work.users) or point.capacity.at_once
     if 1 <= most < work.users:
         yield _serve(most, "fewer_users")
 

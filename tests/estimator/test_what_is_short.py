@@ -6,6 +6,7 @@ from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
 from core.estimator import estimate
 from core.explain.verdict import what_is_short
+from core.memory.capacity import smallest_change_that_fits
 from core.planning.advise import advise
 from core.spec.change import with_values
 from core.spec.checks import check
@@ -68,3 +69,43 @@ def test_two_whole_computers_are_not_joined() -> None:
     pair = scenario("M3 Ultra", deployment__accelerators=2, deployment__tensor_parallel=2,
                     engine__name="mlx", engine__version="", precision__weights="mlx_4bit")  # fmt: skip
     assert "whole_computer" in {problem.code for problem in check(pair)}
+
+
+def served(**changes: object) -> Scenario:
+    """Qwen3-32B in AWQ on two RTX 3090, long prompts of 16 users."""
+    base = Scenario(model=load_model("Qwen/Qwen3-32B"), accelerator=load_accelerator("RTX 3090"))
+    given = {"workload.users": 16, "workload.prompt_tokens": 8192, "workload.output_tokens": 512,
+             "deployment.accelerators": 2, "deployment.tensor_parallel": 2, "targets.users": None,
+             "precision.weights": "awq_g128"}  # fmt: skip
+    return with_values(base, {**given, **{k.replace("__", "."): v for k, v in changes.items()}})
+
+
+def test_where_prompts_set_the_pace_no_more_memory_is_advised() -> None:
+    point = estimate(served())
+    assert point.verdict.detail.values["limit"].key == "verdict.limit.prefill"
+    found = {s.key: s for s in advise(point.scenario, point, most=100)}
+    assert "utilization" not in found and "smaller_chunk" not in found
+    assert "shorter_prompt" in found and "fewer_users" in found
+    assert found["second_copy"].reason.key == "advice.reasons.compute"
+    for one in found.values():
+        waits = one.estimate.speed.users > one.estimate.capacity.at_once
+        told = {e.key: e.target for e in one.effects}
+        assert told.get("concurrent_users", "misses") == "misses" or not waits
+
+
+def test_devices_of_the_same_memory_are_not_advised_for_their_memory() -> None:
+    point = estimate(served(precision__weights="fp8"))
+    assert point.verdict.detail.values["limit"].key == "verdict.limit.queue"
+    for one in advise(point.scenario, point, most=100):
+        if one.reason.key == "advice.reasons.capacity":
+            assert one.estimate.capacity.kv_tokens > 1.1 * point.capacity.kv_tokens
+
+
+def test_the_smallest_change_that_fits_leads_and_shows_what_it_misses() -> None:
+    point = estimate(served(precision__weights="bf16"))
+    first = advise(point.scenario, point)[0]
+    assert first.changes == smallest_change_that_fits(point.scenario)
+    told = WORDS.phrase(point.verdict.detail)
+    assert WORDS.phrase(first.title).partition(": ")[2] in told
+    assert {e.key: e.target for e in first.effects}["concurrent_users"] == "misses"
+    assert [e.target for e in first.effects[:3]].count("misses") == 2
