@@ -302,7 +302,7 @@ def _reason(before: Estimate, after: Estimate, key: str) -> Phrase:
 
 
 def _bound(before: Estimate, after: Estimate) -> str:
-    """What more hardware brings: "capacity" where room is short and it has more, else the rate that limits."""
+    """What more hardware brings: "capacity" where room is short and it has more, else the limiting rate."""
     speed = before.speed
     if speed is None:
         return "capacity"

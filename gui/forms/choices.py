@@ -118,12 +118,15 @@ def _divisors(number: int) -> list[int]:
 
 
 def links(scenario: Scenario, words: Words) -> list[Choice]:
-    """The links that the device has; the fast one stands for "auto" too."""
-    device, now = scenario.accelerator, scenario.deployment.link
+    """The links that the device has; "auto" is the fast one where that joins the whole group, else PCIe."""
+    device, place = scenario.accelerator, scenario.deployment
+    now = place.link
+    group = place.tensor_parallel if place.tensor_parallel > 1 else place.group
+    joined = group <= device.scale_up.max_devices or now == "scale_up"
     pcie = words("choices.links.pcie")
     if device.pcie.gen:
         pcie = words("choices.links.pcie_gen", gen=device.pcie.gen, lanes=device.pcie.lanes or 16)
-    if device.scale_up.gbps_per_direction is None:
+    if device.scale_up.gbps_per_direction is None or not joined:
         near = "auto" if now == "pcie_host" else now
         return [Choice(near, pcie), Choice("pcie_host", words("choices.links.pcie_host", pcie=pcie))]
     fast = "scale_up" if now == "scale_up" else "auto"

@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
+from core.latency.machine import link_of
 from core.spec.checks import check
 from core.spec.scenario import Scenario
 from core.words import Words
@@ -225,6 +226,19 @@ def test_only_links_that_the_device_has_are_offered(document: Document) -> None:
     document.set_value("deployment.link", "scale_up")
     document.set_values(accelerator_changes(document.scenario, load_accelerator("RTX 4090")), "accelerator")
     assert document.scenario.deployment.link == "auto"
+
+
+def test_a_bridge_joins_two_cards_and_more_go_over_pcie(document: Document) -> None:
+    """The NVLink bridge of an RTX 3090 joins two cards (nvidia.com, NVLink bridges)."""
+    words = Words("en")
+    document.set_values(accelerator_changes(document.scenario, load_accelerator("RTX 3090")), "accelerator")
+    for count, label in ((2, "NVLink bridge"), (4, "PCIe 4.0 ×16")):
+        changes = [("deployment.accelerators", count), ("deployment.tensor_parallel", count)]
+        document.set_values(changes, "deployment")
+        found = {c.value: c.label for c in choices.links(document.scenario, words)}
+        assert found["auto"] == label
+        reached = link_of(document.scenario.accelerator, document.scenario.deployment, count, False)
+        assert reached.kind == ("bridge" if count == 2 else "pcie")
 
 
 def test_engines_exchange_formats_that_they_lack(document: Document) -> None:
