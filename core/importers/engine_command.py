@@ -131,11 +131,11 @@ def apply_command(command: Command, base: Scenario) -> tuple[Scenario, tuple[Pro
     base's stays.
     """
     notes: list[Problem] = []
-    model, weights = base.model, ""
+    model, weights, kept = base.model, "", True
     if command.model:
         try:
             found = resolve(command.model)
-            model, weights = load_model(found.model_id), found.weight_format
+            model, weights, kept = load_model(found.model_id), found.weight_format, False
             notes += found.notes
         except NotFound:
             values = {"name": shortened(command.model), "model": base.model.name}
@@ -144,7 +144,7 @@ def apply_command(command: Command, base: Scenario) -> tuple[Scenario, tuple[Pro
         values = {"model": base.model.name}
         notes.append(Problem("importer.command_no_model", ("model",), values, "warning"))
     told = command.settings
-    weights = _weights(weights, told, model.published_weight_format, base, model is base.model)
+    weights = _weights(weights, told, model.published_weight_format, base, kept)
     changes: dict[str, Any] = {
         "engine": Engine.model_validate({"name": command.engine, "version": _version(command)}),
         "deployment": Deployment(link=base.deployment.link),

@@ -247,6 +247,11 @@ def _device(scenario: Scenario) -> Iterator[Problem]:
     if vendors and device.vendor and device.vendor not in vendors:
         values = {"engine": LABELS[engine], "device": device.name}
         yield Problem("engine_not_for_device", ("engine.name",), values, "warning")
+    weights = WEIGHT_FORMATS.get(scenario.precision.weights)
+    if engine == "trtllm" and weights and weights.key.startswith("fp8") and not device.peak_tflops.fp8:
+        # https://nvidia.github.io/TensorRT-LLM/reference/precision.html: FP8 from Ada and Hopper on
+        values = {"device": device.name, "engine": LABELS[engine], "format": weights.label}
+        yield Problem("no_fp8", ("precision.weights",), values, "warning")
     capability = device.compute_capability or ""
     if (
         engine in ("vllm", "sglang")

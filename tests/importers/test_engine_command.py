@@ -12,6 +12,7 @@ from core.errors import InvalidScenario, NotFound, UnreadableFile
 from core.importers.command_text import command_for
 from core.importers.engine_command import apply_command, looks_like_command, parse_command
 from core.spec.change import get_value, with_values
+from core.spec.checks import check
 from core.spec.scenario import Scenario
 
 BASE = Scenario(model=load_model("Qwen3-32B"), accelerator=load_accelerator("H100 SXM"))
@@ -352,3 +353,25 @@ def test_expert_parallel_copies_go_there_and_back() -> None:
 def test_engines_without_a_command_say_so() -> None:
     with pytest.raises(NotFound):
         command_for(with_values(BASE, {"engine.name": "textbook"}))
+
+
+def test_a_command_leaves_nothing_of_the_format_before() -> None:
+    """The same model served without a flag is read as its publisher stores it (BF16 for Qwen3-32B)."""
+    base = Scenario(model=load_model("Qwen/Qwen3-32B"), accelerator=load_accelerator("RTX 3090"))
+    told = "python -m sglang.launch_server --model-path Qwen/Qwen3-32B --quantization fp8 --tp 2"
+    narrow, _ = apply_command(parse_command(told), base)
+    assert narrow.precision.weights == "fp8"
+    plain, _ = apply_command(parse_command("trtllm-serve Qwen/Qwen3-32B --tp_size 2"), narrow)
+    assert plain.precision.weights == "bf16"
+    unknown, _ = apply_command(parse_command("vllm serve /models/mine"), narrow)
+    assert unknown.precision.weights == "fp8"
+
+
+def test_tensorrt_llm_has_no_fp8_on_ampere() -> None:
+    """https://nvidia.github.io/TensorRT-LLM/reference/precision.html"""
+    base = Scenario(model=load_model("Qwen/Qwen3-32B"), accelerator=load_accelerator("RTX 3090"))
+    scenario, _ = apply_command(parse_command("trtllm-serve Qwen/Qwen3-32B-FP8 --tp_size 2"), base)
+    assert scenario.precision.weights.startswith("fp8")
+    assert "no_fp8" in {problem.code for problem in check(scenario)}
+    ada = scenario.model_copy(update={"accelerator": load_accelerator("RTX 4090")})
+    assert "no_fp8" not in {problem.code for problem in check(ada)}
