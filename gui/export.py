@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QRectF, Qt, QUrl
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QRectF, QUrl
 from PySide6.QtGui import (
     QFont,
     QImage,
@@ -26,6 +26,7 @@ from core.reports.content import report_of
 from core.reports.plots import Picture
 from core.results import Estimate
 from core.words import Words
+from gui.theme import Theme
 
 _SHARP = 3  # pixels of a picture for one of its units
 _DOTS = 300  # an inch
@@ -78,7 +79,7 @@ def _image(picture: Picture) -> QImage:
     drawing = _renderer(picture)
     size = drawing.defaultSize() * _SHARP
     image = QImage(size, QImage.Format.Format_RGB32)
-    image.fill(Qt.GlobalColor.white)
+    image.fill(Theme("light").canvas)  # paper is white whatever the window is
     painter = QPainter(image)
     drawing.render(painter, QRectF(0, 0, size.width(), size.height()))
     painter.end()
