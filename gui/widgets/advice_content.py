@@ -4,11 +4,11 @@ import math
 from dataclasses import dataclass
 
 from core.planning.suggestion import Effect, Suggestion
-from core.units import GIB, Shown, show_count, show_time, three_digits
+from core.units import GIB, Shown, show_count, show_time, three_digits, time_in
 from core.words import Words
 
 _ROWS = 2  # effects on show; one more where the change itself misses a target
-_NONE, _ENDLESS = "—", "∞"
+_NONE = "—"
 _TIMES = ("time_to_first_token", "time_per_output_token")
 
 
@@ -69,8 +69,8 @@ def _pair(key: str, before: float | None, after: float | None, words: Words) -> 
     if key in _TIMES:
         finite = [v for v in (before, after) if v is not None and math.isfinite(v)]
         unit = show_time(max(finite)).unit if finite else ""
-        factor = {"µs": 1e6, "ms": 1e3}.get(unit, 1.0)
-        return _number(before, factor), Shown(_number(after, factor), unit)
+        old, new = (_endless(value, words) or _time(value, unit) for value in (before, after))
+        return old, Shown(new, "" if _endless(after, words) else unit)
     if key == "memory_per_device":
         return _number(before, 1 / GIB), Shown(_number(after, 1 / GIB), "GiB")
     if key in ("concurrent_users", "users"):
@@ -81,10 +81,20 @@ def _pair(key: str, before: float | None, after: float | None, words: Words) -> 
     return _number(before, 1.0), Shown(_number(after, 1.0), unit)
 
 
+def _time(seconds: float | None, unit: str) -> str:
+    """Seconds in the unit that both numbers have."""
+    return _NONE if seconds is None else time_in(seconds, unit)
+
+
 def _number(value: float | None, factor: float) -> str:
     if value is None:
         return _NONE
-    return three_digits(value * factor) if math.isfinite(value) else _ENDLESS
+    return three_digits(value * factor)
+
+
+def _endless(value: float | None, words: Words) -> str:
+    """What to say of a time that grows for as long as the load lasts; "" for any other."""
+    return words("side.endless") if value is not None and math.isinf(value) else ""
 
 
 def _whole(value: float | None) -> str:
