@@ -17,7 +17,7 @@ from core.spec.change import with_values
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.support import nearest_cache, nearest_weights
-from core.units import show_tokens, three_digits
+from core.units import show_tokens
 from core.words import Phrase, counted, percent
 
 SERVERS = ("vllm", "sglang", "trtllm")
@@ -229,7 +229,7 @@ def _rate(point: Estimate) -> Iterator[Move]:
     rate = float(f"{rates[np.flatnonzero(good)[-1]] * 0.995:.2g}")
     key = "lower_rate" if rate < now else "higher_rate"
     if rate > 0 and (rate < 0.98 * now or (rate > 1.25 * now and point.verdict.state == "good")):
-        title = Phrase(f"advice.titles.{key}", {"rate": three_digits(rate)})
+        title = Phrase(f"advice.titles.{key}", {"rate": f"{rate:g}"})
         effort = 10.0 if key == "lower_rate" else 0.0
         yield Move(key, title, (Change("workload.request_rate", rate),), effort)
 

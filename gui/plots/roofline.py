@@ -11,13 +11,14 @@ from PySide6.QtWidgets import QWidget
 from core.explain.engine_notes import COMPUTE_LABELS
 from core.planning.started import Started
 from core.quantities import FloatArray
-from core.units import show_count, show_time, show_tokens, three_digits
+from core.units import show_time, show_tokens, three_digits
 from core.words import Words
 from gui.plots.area import Curve, Look
 from gui.plots.draw import Align, Draw, text_width
 from gui.plots.log_axis import LogAxis, log_axis
 from gui.plots.pane import Pane
-from gui.plots.roofline_content import Dot, RooflineData, roofline_of
+from gui.plots.roofline_content import Dot, RooflineData, roofline_of, wrapped
+from gui.plots.step_content import requests_in
 from gui.theme import Role, theme
 
 _TERA = 1e12
@@ -111,7 +112,7 @@ class Roofline(Pane):
         long = self.words(
             "plots.roofline.caption_of",
             tokens=show_tokens(self.data.prompt_tokens),
-            requests=show_count(max(1.0, round(self.data.running))),
+            requests=self.words.phrase(requests_in(self.data.running)),
         )
         return long if text_width(long) <= self.width() else self.words("plots.roofline.caption")
 
@@ -303,20 +304,21 @@ class Roofline(Pane):
 
     def _left_out(self, draw: Draw, data: RooflineData) -> None:
         """What takes time and computes nothing, in words at the lower right."""
-        parts = []
+        rect, parts = self.panel.rect, []
+        mark = self.words("plots.roofline.list_mark")
         for phase in ("prefill", "decode"):
             found = [(key, share) for name, key, share in data.left_out if name == phase and share >= 0.005]
             if found:
-                names = self.words("plots.roofline.list_mark").join(
+                names = [
                     self.words(
                         "plots.roofline.name_share",
                         name=self.words(f"operators.{key}"),
                         share=f"{100 * share:.0f}",
                     )
                     for key, share in sorted(found, key=lambda pair: -pair[1])
-                )
-                parts.append(self.words(f"plots.roofline.left_out_{phase}", names=names))
-        rect = self.panel.rect
+                ]
+                names[0] = self.words(f"plots.roofline.left_out_{phase}", names=names[0])
+                parts += wrapped(names, mark, lambda text: draw.width(text, "caption") <= 0.6 * rect.width())
         lines = [self.words("plots.roofline.left_out"), *parts] if parts else []
         y = rect.bottom() - draw.theme.px(10) - draw.theme.px(15) * len(lines)
         for line in lines:

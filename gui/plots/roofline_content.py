@@ -1,6 +1,7 @@
 """What the roofline shows: ceilings of one device, and the operators of both phases; no painting here."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -83,3 +84,17 @@ def roofline_of(started: Started) -> RooflineData:
         prompt_step_tokens(started.estimate.scenario, speed),
         speed.running,
     )
+
+
+def wrapped(parts: Sequence[str], mark: str, fits: Callable[[str], bool]) -> list[str]:
+    """Parts of a list in as many lines as they need, each as full as it can be."""
+    lines: list[str] = []
+    for part in parts:
+        longer = f"{lines[-1]}{mark}{part}" if lines else part
+        if lines and fits(longer):
+            lines[-1] = longer
+        else:
+            if lines:
+                lines[-1] += mark.rstrip()
+            lines.append(part)
+    return lines

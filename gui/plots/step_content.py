@@ -7,7 +7,7 @@ from core.planning.request_life import prompt_step_tokens
 from core.planning.started import Started
 from core.serving.load import OperatorTime, Phase
 from core.units import show_count, show_time, show_tokens, three_digits
-from core.words import Words, counted, percent
+from core.words import Phrase, Words, counted, percent
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K"))
 _BINARY = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
@@ -45,11 +45,19 @@ def steps_of(started: Started, words: Words) -> tuple[StepPhase, StepPhase]:
     """Prefill and decode step of an estimate."""
     speed, scenario = started.speed, started.estimate.scenario
     tokens = show_tokens(prompt_step_tokens(scenario, speed))
-    running = counted("units.requests", max(1, round(speed.running / scenario.deployment.replicas)))
+    running = requests_in(speed.running / scenario.deployment.replicas)
     return (
         _phase(speed.prefill, "prefill", words("plots.step_time.prefill_of", tokens=tokens), words),
         _phase(speed.decode, "decode", words("plots.step_time.decode_of", requests=running), words),
     )
+
+
+def requests_in(running: float) -> Phrase:
+    """Requests of a decode step, a mean: "1.3 requests", "16 requests"; a rounded 1 would be another step."""
+    shown = max(1.0, round(running, 1))
+    if shown < 4 and not shown.is_integer():
+        return Phrase("units.requests", {"n": f"{shown:.1f}"})
+    return counted("units.requests", round(shown))
 
 
 def _phase(phase: Phase, key: str, what: str, words: Words) -> StepPhase:

@@ -1,5 +1,7 @@
 """The device on one sheet: memory, bandwidth and peaks to edit, with the source of each figure."""
 
+import re
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -19,6 +21,7 @@ from gui.sheets.rows import LABEL, Block, Labelled, NameEdit, plain
 from gui.sheets.sheet import Sheet
 from gui.theme import theme
 
+_CLASS = re.compile(r"^rate class \w+\.\s*")  # of the data files: which rates a device shares with others
 _EDITORS = 264
 _PEAKS = tuple(PeakTflops.model_fields)
 _SIZES = ("memory_gb_nominal", "memory_bandwidth_gbps")
@@ -117,8 +120,9 @@ class DeviceSheet(Sheet):
             row.refresh(scenario)
         self.facts.show_facts(_facts(device, words))
         self.sources.show_facts(_sources(device, words))
-        self._notes.setText(device.notes)
-        self._notes.setVisible(bool(device.notes))
+        notes = _CLASS.sub("", device.notes)
+        self._notes.setText(notes)
+        self._notes.setVisible(bool(notes))
         self.save.setVisible(self._catalogue.can_save)
         self.save.setEnabled(not self._known(device))
 

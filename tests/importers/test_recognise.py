@@ -147,3 +147,10 @@ def test_a_folder_without_a_model_says_what_is_missing(tmp_path: Path) -> None:
 
 def test_a_folder_with_one_gguf_model_is_that_model(gguf: Path) -> None:
     assert recognise(gguf.parent).kind == "model"
+
+
+def test_a_pasted_configuration_without_a_name_is_called_by_its_class_and_shape() -> None:
+    bare = {key: value for key, value in CONFIG.items() if key != "_name_or_path"}
+    found = recognise(json.dumps({**bare, "architectures": ["Qwen3ForCausalLM"]})).model
+    assert found is not None
+    assert found.model.name == f"Qwen3 {CONFIG['num_hidden_layers']}x{CONFIG['hidden_size']}"

@@ -1,6 +1,8 @@
 """Advice beside the results: worked out aside, taken as one edit, shown as a ghost."""
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
@@ -10,7 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from core.explain.symptoms import findings
 from core.planning.advise import advise
+from core.planning.suggestion import Effect
 from core.spec.change import with_values
+from core.spec.scenario import Scenario
 from core.words import Words
 from gui.forms.changed import Ring
 from gui.panels.side import Side
@@ -274,3 +278,11 @@ def test_with_folded_forms_the_panel_has_room_in_a_small_window(complete: MainWi
     assert side.panel.isVisible()
     assert side.panel.width() == 288
     assert side.panel.advice.count_text() == f"2 of {len(side.advice)}"
+
+
+def test_a_time_that_grows_on_is_said_in_words(scenario: Scenario) -> None:
+    change = with_values(scenario, {"workload.users": 64, "targets.time_to_first_token_s": 0.05})
+    some = advise(change)[0]
+    effect = Effect("time_to_first_token", math.inf, 0.5, True, "meets")
+    shown = suggestion_text(replace(some, effects=(effect,)), Words("en")).effects[0]
+    assert (shown.old, str(shown.new)) == ("grows on", "500 ms")

@@ -20,8 +20,8 @@ from gui import theme as themes
 from gui.plots.log_axis import log_axis
 from gui.plots.request_timeline import RequestTimeline
 from gui.plots.roofline import Roofline
-from gui.plots.roofline_content import roofline_of
-from gui.plots.step_content import binary, scaled, share_text, steps_of
+from gui.plots.roofline_content import roofline_of, wrapped
+from gui.plots.step_content import binary, requests_in, scaled, share_text, steps_of
 from gui.plots.step_time import StepTime
 
 SIZE = (820, 460)
@@ -313,3 +313,24 @@ def test_a_screen_reader_hears_the_whole_life(qtbot, base):
     said = pane.area.accessibleDescription()
     assert "own prompt" in said
     assert "answer" in said
+
+
+@pytest.mark.parametrize(
+    ("running", "said"),
+    [
+        (0.4, "1 request"),
+        (1.0, "1 request"),
+        (1.31, "1.3 requests"),
+        (7.8, "8 requests"),
+        (31.4, "31 requests"),
+    ],
+)
+def test_a_mean_number_of_requests_is_said_as_it_is(running: float, said: str) -> None:
+    assert Words("en").phrase(requests_in(running)) == said
+
+
+def test_a_list_takes_as_many_lines_as_it_needs() -> None:
+    parts = ["Scheduling and launches 9 %", "Sampling 2 %", "Embedding 1 %"]
+    assert wrapped(parts, ", ", lambda text: len(text) < 100) == [", ".join(parts)]
+    assert wrapped(parts, ", ", lambda text: len(text) < 30) == [f"{parts[0]},", ", ".join(parts[1:])]
+    assert wrapped(parts, ", ", lambda text: False) == [f"{parts[0]},", f"{parts[1]},", parts[2]]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from core.catalog import accelerators, models
@@ -253,3 +253,11 @@ def test_an_edited_model_survives_its_file(window: MainWindow, tmp_path: Path) -
     )
     window.document.save(tmp_path / "a.json")
     assert scenario_file.load(tmp_path / "a.json") == window.document.scenario
+
+
+def test_a_device_sheet_tells_no_class_of_the_data_files(window: MainWindow) -> None:
+    window.document.set_value("accelerator", accelerators.load_accelerator("H100 SXM5 80GB"))
+    sheet = window.sheets.open_device()
+    texts = [label.text() for label in sheet.findChildren(QLabel)]
+    assert window.document.scenario.accelerator.notes.startswith("rate class")
+    assert not any("rate class" in text for text in texts)
