@@ -4,12 +4,13 @@ The terms are those of ``core.serving.lifecycle`` at its solution; the textbook 
 """
 
 from dataclasses import fields
+from math import isclose
 
 import numpy as np
 
 from core.explain import derivation_pools
 from core.explain.derivation_types import Derivation, Step, given, worked
-from core.explain.expression import Num, Sym, largest, least
+from core.explain.expression import Expr, Num, Sym, largest, least
 from core.explain.textbook_rules import why_times
 from core.latency.protocol import StepPlan
 from core.latency.textbook import TextbookPlan, textbook_plan
@@ -23,6 +24,7 @@ _ENGINE = "derivation.sources.engine"
 _PROFILE = "derivation.sources.profile"
 _INPUT = "derivation.sources.input"
 _LOAD = "derivation.sources.load"
+_LITTLE = 0.01  # of the first token that waiting may take and be left out of the words
 
 
 def terms_of(point: Estimate, service: Service) -> dict[str, float]:
@@ -65,7 +67,7 @@ def derive_time(point: Estimate, speed: Speed, key: str) -> Derivation | None:
         _title(key),
         steps,
         ranges[key],
-        _range_source(service, key),
+        _range_source(service, speed, key),
         textbook,
         why_times(point, key, speed) if textbook else (),
     )
@@ -75,7 +77,7 @@ def _title(key: str) -> Phrase:
     return Phrase(f"derivation.titles.{key}")
 
 
-def _range_source(service: Service, key: str) -> Phrase:
+def _range_source(service: Service, speed: Speed, key: str) -> Phrase:
     plan = service.plan
     assert not isinstance(plan, TextbookPlan)
     if key == "time_to_first_token":
@@ -85,7 +87,12 @@ def _range_source(service: Service, key: str) -> Phrase:
             "low": f"{low:.2f}",
             "high": f"{high:.2f}",
         }
-        return Phrase("derivation.range_sources.first_token", values)
+        found = speed.time_to_first_token
+        if speed.first_token_parts["queue"] <= _LITTLE * found.expected:
+            return Phrase("derivation.range_sources.first_token", values)
+        # The wait is made of whole answers, whose range is another one.
+        whole = {"least": f"{found.low / found.expected:.2f}", "most": f"{found.high / found.expected:.2f}"}
+        return Phrase("derivation.range_sources.first_token_waits", {**values, **whole})
     return Phrase("derivation.range_sources.step", {"profile": plan.profile_name})
 
 
@@ -139,11 +146,27 @@ def _first_token(point: Estimate, service: Service, speed: Speed) -> tuple[Step,
     if terms["busy"]:
         ahead = ahead + Sym("ρ", terms["busy"], "share", "rho", r"\rho") * own_time
     first = add(worked("others", "others", ahead, "s", Phrase(_LOAD), "queueing"))
-    queue = add(
-        given("queue", Sym("queue", speed.first_token_parts["queue"], "s", "queue"), _LOAD, "queueing")
-    )
+    for step in _queue(point, service, speed, terms["inside"], base + own + first):
+        queue = add(step)
     add(worked("ttft", "TTFT", queue + base + own + first, "s", Phrase(_LOAD), "ttft"))
     return tuple(steps)
+
+
+def _queue(point: Estimate, service: Service, speed: Speed, inside: float, first: Expr) -> tuple[Step, ...]:
+    """The wait for room.  C users with room for b take turns: each waits (C/b - 1) times as long as one is
+    in the engine.  At a rate of arrivals it is the load's own (Sakasegawa's approximation).
+    """
+    waited, work = speed.first_token_parts["queue"], point.scenario.workload
+    plain = given("queue", Sym("queue", waited, "s", "queue"), _LOAD, "queueing")
+    here = max(work.users / service.replicas, 1.0)
+    if work.load != "users" or here <= inside:
+        return (plain,)
+    each = Sym("TPOT", speed.time_per_output_token.expected, "s", "tpot")
+    output = Sym("O", float(work.output_tokens), "tokens", "O")
+    users, places = Sym("C_r", here, "count", "C_r"), Sym("b", inside, "count", "b")
+    whole = worked("in_engine", "T_e", first + (output - 1) * each, "s", Phrase(_LOAD), "latency")
+    wait = worked("queue", "queue", (users / places - 1) * whole.symbol, "s", Phrase(_LOAD), "queueing")
+    return (whole, wait) if isclose(wait.value, waited, rel_tol=1e-6) else (plain,)
 
 
 def _added(terms: dict[str, float], count: Sym, mixed: Sym, decode: Sym, plan: StepPlan) -> Step:

@@ -234,3 +234,18 @@ def test_numbers_of_the_textbook_rule(estimates):
     """A 4090 has about 1,000 GB/s: 16 GB of weights take about 16 ms (teaching article B)."""
     each = derive(estimates["textbook"], "time_per_output_token").total.value
     np.testing.assert_allclose(each, 16.06e9 / 1008e9, rtol=0.01)
+
+
+def test_a_wait_has_a_formula_and_a_range_of_its_own() -> None:
+    """(C/b - 1) times the time in the engine: users take turns (closed queueing network, Little's law)."""
+    point = estimate(changed(scenario_file.load(SAMPLES[0]), {"workload.users": 100}))
+    working = derive(point, "time_to_first_token")
+    assert working is not None and point.speed is not None
+    steps = {step.symbol.name: step for step in working.steps}
+    wait = point.speed.first_token_parts["queue"]
+    assert steps["queue"].formula_text and steps["queue"].value == pytest.approx(wait, rel=1e-6)
+    found = point.speed.time_to_first_token
+    values = working.range_source.values
+    assert float(str(values["most"])) == pytest.approx(found.high / found.expected, abs=0.006)
+    assert float(str(values["least"])) == pytest.approx(found.low / found.expected, abs=0.006)
+    assert values["most"] != values["high"]
