@@ -15,7 +15,7 @@ from core.memory.ledger import Ledger
 from core.memory.llama_rules import n_parallel
 from core.results import Speed, Verdict
 from core.spec.change import get_value
-from core.spec.checks import LABELS
+from core.spec.checks import LABELS, runs_on
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.units import show_bytes, show_count, show_time, show_tokens, three_digits
@@ -45,7 +45,7 @@ def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | 
         }
         detail = Phrase("verdict.detail_unstable", values)
         return Verdict("warn", Phrase("verdict.unstable", overload), detail, missed)
-    detail = Phrase("verdict.detail_speed", values)
+    detail = _told_where(scenario, Phrase("verdict.detail_speed", values))
     users = _load(scenario, speed)
     if speed.users > ceiling.at_once:
         waiting: dict[str, object] = {
@@ -64,6 +64,18 @@ def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | 
         key = "verdict.good" if has_target else "verdict.good_no_target"
         return Verdict("good", Phrase(key, {"users": users, **values}), detail, ())
     return Verdict("warn", _missed_headline(scenario, ceiling, speed, missed[0], users), detail, missed)
+
+
+def _told_where(scenario: Scenario, detail: Phrase) -> Phrase:
+    """The detail, behind the remark that the engine does not run on the device where that is so."""
+    if runs_on(scenario):
+        return detail
+    values: dict[str, object] = {
+        "engine": LABELS[scenario.engine.name],
+        "device": scenario.accelerator.name,
+    }
+    brief = Phrase("verdict.elsewhere", values)
+    return Phrase("verdict.detail_elsewhere", {**detail.values, "brief": brief, "detail": detail})
 
 
 def missed_targets(scenario: Scenario, ceiling: Capacity, speed: Speed) -> tuple[str, ...]:

@@ -240,11 +240,16 @@ def _draft(scenario: Scenario) -> Iterator[Problem]:
         yield Problem("draft_size_missing", ("speculative.draft_parameters", "speculative.kind"))
 
 
+def runs_on(scenario: Scenario) -> bool:
+    """Whether the engine runs on devices of that vendor; a device of none is taken as it is."""
+    vendors, vendor = _VENDORS.get(scenario.engine.name), scenario.accelerator.vendor
+    return not vendors or not vendor or vendor in vendors
+
+
 def _device(scenario: Scenario) -> Iterator[Problem]:
     """Engines and formats that the device is not made for: said, not refused."""
     device, engine = scenario.accelerator, scenario.engine.name
-    vendors = _VENDORS.get(engine)
-    if vendors and device.vendor and device.vendor not in vendors:
+    if not runs_on(scenario):
         values = {"engine": LABELS[engine], "device": device.name}
         yield Problem("engine_not_for_device", ("engine.name",), values, "warning")
     weights = WEIGHT_FORMATS.get(scenario.precision.weights)

@@ -56,7 +56,8 @@ class VerdictView(QWidget):
         head, detail = verdict.headline, verdict.detail
         key = f"{head.key}_brief"
         headline = self._words(key, **head.values) if self._words.has(key) else self._headline
-        rest = detail.values.get("limit", detail.values.get("change"))
+        values = detail.values
+        rest = values.get("brief", values.get("limit", values.get("change")))
         return headline, self._words.phrase(rest) if isinstance(rest, Phrase) else self._detail
 
     def set_words(self, words: Words) -> None:

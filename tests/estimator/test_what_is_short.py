@@ -109,3 +109,12 @@ def test_the_smallest_change_that_fits_leads_and_shows_what_it_misses() -> None:
     assert WORDS.phrase(first.title).partition(": ")[2] in told
     assert {e.key: e.target for e in first.effects}["concurrent_users"] == "misses"
     assert [e.target for e in first.effects[:3]].count("misses") == 2
+
+
+def test_an_engine_that_does_not_run_there_is_told_in_the_verdict() -> None:
+    """TensorRT-LLM runs on NVIDIA's devices only (nvidia.github.io/TensorRT-LLM, support matrix)."""
+    changes = {"engine__name": "trtllm", "engine__version": "1.0", "workload__users": 1}
+    away = estimate(scenario("M3 Ultra", **changes))
+    assert away.speed is not None
+    assert "TensorRT-LLM does not run on the Apple M3 Ultra" in WORDS.phrase(away.verdict.detail)
+    assert "does not run" not in WORDS.phrase(estimate(scenario("RTX 4090", **changes)).verdict.detail)

@@ -368,7 +368,7 @@ def test_a_command_leaves_nothing_of_the_format_before() -> None:
 
 
 def test_tensorrt_llm_has_no_fp8_on_ampere() -> None:
-    """TensorRT-LLM reference, "Numerical precision": nvidia.github.io/TensorRT-LLM/reference/precision.html."""
+    """TensorRT-LLM, "Numerical precision": nvidia.github.io/TensorRT-LLM/reference/precision.html."""
     base = Scenario(model=load_model("Qwen/Qwen3-32B"), accelerator=load_accelerator("RTX 3090"))
     scenario, _ = apply_command(parse_command("trtllm-serve Qwen/Qwen3-32B-FP8 --tp_size 2"), base)
     assert scenario.precision.weights.startswith("fp8")
