@@ -24,6 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.disable()  # nothing that is made at the start is garbage; looking for it costs a twentieth of it
     # Looking for plug-ins of pydantic among all installed packages costs as much.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # Nothing here is large enough for a pool of threads of the linear algebra.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         words = Words("en")
         if arguments and arguments[0] in console.COMMANDS:
