@@ -3,22 +3,42 @@
 from collections.abc import Callable
 from functools import lru_cache
 
-from core.memory import llama_cpp, mlx, sglang, tensorrt_llm, textbook, transformers, vllm
+from core.memory import textbook, vllm
 from core.memory.ledger import Ledger
 from core.memory.plan import MemoryPlan
 from core.spec.engine import EngineName
 from core.spec.scenario import Scenario
 
-_PLANS: dict[EngineName, Callable[[Scenario], MemoryPlan]] = {
-    "vllm": vllm.plan,
-    "textbook": textbook.plan,
-    "sglang": sglang.plan,
-    "trtllm": tensorrt_llm.plan,
-    "llamacpp": llama_cpp.plan,
-    "ollama": llama_cpp.plan,
-    "transformers": transformers.plan,
-    "mlx": mlx.plan,
-}
+Rules = Callable[[Scenario], MemoryPlan]
+
+
+def _rules_of(engine: EngineName) -> Rules:
+    """The rules of an engine; those that the first scenario does not need are imported later."""
+    match engine:
+        case "textbook":
+            return textbook.plan
+        case "sglang":
+            from core.memory import sglang
+
+            return sglang.plan
+        case "trtllm":
+            from core.memory import tensorrt_llm
+
+            return tensorrt_llm.plan
+        case "llamacpp" | "ollama":
+            from core.memory import llama_cpp
+
+            return llama_cpp.plan
+        case "transformers":
+            from core.memory import transformers
+
+            return transformers.plan
+        case "mlx":
+            from core.memory import mlx
+
+            return mlx.plan
+        case _:
+            return vllm.plan
 
 
 @lru_cache(maxsize=16)
@@ -27,7 +47,7 @@ def plan_memory(scenario: Scenario) -> MemoryPlan:
 
     One estimate asks several times for the same scenario; the last few are kept.
     """
-    return _PLANS[scenario.engine.name](scenario)
+    return _rules_of(scenario.engine.name)(scenario)
 
 
 def build_ledger(scenario: Scenario, users: float | None = None) -> Ledger:
