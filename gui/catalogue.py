@@ -1,6 +1,5 @@
 """The catalogue as the window sees it: ours and, where there is a folder, the user's own."""
 
-import re
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -13,11 +12,6 @@ from core.spec.accelerator import Accelerator
 from core.spec.model import Model
 
 _MOST_HITS = 60
-# "4 bit", "INT4", "FP8", "AWQ", "Q4_K_M": chosen among the weights, not among the models.
-_FORMAT = re.compile(
-    r"(?<![\w.])(\d+[\s-]?bits?|(?:int|fp|bf|nvfp|mxfp|w)\d+(?:a\d+)?|awq|gptq|gguf|i?q\d\w*|quanti[sz]ed)(?![\w.])",
-    re.I,
-)
 
 
 class Catalogue(QObject):
@@ -44,12 +38,8 @@ class Catalogue(QObject):
     # -- models ----------------------------------------------------------------------------------
 
     def search_models(self, query: str) -> list[CatalogModel]:
-        """Models that answer, best first; a format that is typed along is left aside where nothing has it."""
-        found = models.search_models(query, _MOST_HITS, self._folders("models"))
-        plain = _FORMAT.sub(" ", query).strip()
-        if found or not plain or plain == query.strip():
-            return found
-        return models.search_models(plain, _MOST_HITS, self._folders("models"))
+        """Models that answer, best first."""
+        return models.search_models(query, _MOST_HITS, self._folders("models"))
 
     def model(self, name: str) -> Model:
         """The model with this name.  Raises NotFound."""

@@ -18,6 +18,11 @@ _NOISE = frozenset(
     )
 )
 _VERSION = re.compile(r"v?\d(?:\.\d+)?")
+# Number formats, which people type behind a model's name; they are chosen in a field of their own.
+_FORMAT = re.compile(
+    r"(?<![a-z0-9])(?:\d{1,2}[- ]?bits?|quanti[sz]ed|quant|gguf|ggml|exl[23]|mlx|bnb|awq|gptq|nf4(?:_dq)?"
+    r"|(?:mx|nv)?fp\d{1,2}|bf16|f16|f32|int\d|w\d{1,2}a\d{1,2}|(?:iq|q|tq)\d(?:_\w+)?)(?![a-z0-9])"
+)
 _MAX_QUERY = 200
 
 
@@ -94,13 +99,18 @@ def _match(entry: Searchable, query: str, asked: Sequence[str]) -> int | None:
 def search(entries: Iterable[Searchable], query: str, limit: int | None = None) -> list[str]:
     """Keys of the entries that answer ``query``, best first; all of them for an empty query.
 
-    A word that no entry has is taken for the most alike one.
+    Number formats ("4 bit", "AWQ", "Q4_K_M") are passed over where no name has them; a word that no
+    entry has is taken for the most alike one.
     """
     pool = list(entries)
     asked = tokens(query[:_MAX_QUERY])
     if not asked:
         return [entry.key for entry in pool][:limit]
     found = _ranked(pool, compact(query[:_MAX_QUERY]), asked)
+    plain = _FORMAT.sub(" ", query[:_MAX_QUERY].lower())
+    if not found and tokens(plain):
+        asked = tokens(plain)
+        found = _ranked(pool, compact(plain), asked)
     if not found:
         known = sorted({word for entry in pool for word in entry.words})
         mended = [_alike(word, known) for word in asked]
