@@ -66,6 +66,8 @@ def _speed(service: Service, curve: LoadCurve) -> Speed:
     }
     if service.readers:
         parts["transfer"] = curve.transfer_seconds
+    if not (np.isfinite(curve.time_per_output_token).all() and np.isfinite(curve.requests_per_second).all()):
+        raise ArithmeticError("a time that is no number")  # no verdict may rest on it
     return Speed(
         time_to_first_token=_range(curve.time_to_first_token),
         first_token_parts={key: float(value[EXPECTED, 0]) for key, value in parts.items()},

@@ -222,6 +222,18 @@ def _does_not_fit(scenario: Scenario, ledger: Ledger) -> Verdict:
     return Verdict("bad", headline, Phrase(key, values), ("memory_per_device",))
 
 
+# Fields whose number of one has a text of its own.
+_COUNTED = frozenset(
+    (
+        "workload.users",
+        "workload.prompt_tokens",
+        "workload.output_tokens",
+        "engine.n_cpu_moe",
+        "engine.n_gpu_layers",
+    )
+)
+
+
 def phrase_of(scenario: Scenario, changes: tuple[Change, ...]) -> Phrase:
     """The words for a change: the field that says most, with its new value."""
     first = changes[0]
@@ -234,4 +246,5 @@ def phrase_of(scenario: Scenario, changes: tuple[Change, ...]) -> Phrase:
         new = show_tokens(float(str(first.value)))
     elif isinstance(get_value(scenario, first.path), int):
         new = show_count(float(str(first.value)))
-    return Phrase(f"changes.{first.path}", {"new": new})
+    one = "_one" if first.path in _COUNTED and first.value == 1 else ""
+    return Phrase(f"changes.{first.path}{one}", {"new": new})

@@ -4,6 +4,7 @@ import json
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from core.catalog.models import all_models, load_model
 from core.errors import InferometerError, InvalidScenario, UnreadableFile
 from core.estimator import estimate
 from core.explain.derivation import derive
+from core.explain.verdict import phrase_of
 from core.files import scenario_file
 from core.importers.recognise import recognise
-from core.memory.capacity import memory_over_users, smallest_changes
+from core.memory.capacity import Change, memory_over_users, smallest_changes
 from core.planning.sweep import workload_curves
 from core.spec.architecture import CompressedAttention, NoMixer, RecurrentMixer
 from core.spec.change import with_value, with_values
@@ -354,3 +356,26 @@ def test_the_catalogue_keeps_all_bounds() -> None:
     for model in all_models():
         load_model(model.id)  # raises InferometerError for what the records refuse
     assert issubclass(InvalidScenario, InferometerError)
+
+
+def test_one_is_singular(scenario: Scenario) -> None:
+    told = phrase_of(scenario, (Change("engine.n_gpu_layers", 1),))
+    assert WORDS.phrase(told) == "1 layer on the GPU"
+    for path in ("workload.users", "workload.prompt_tokens", "workload.output_tokens", "engine.n_cpu_moe"):
+        counted = WORDS.phrase(phrase_of(scenario, (Change(path, 1),))).partition("1 ")[2].split()[0]
+        assert counted in ("user", "token", "layer")
+
+
+def test_what_is_no_number_is_never_good(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault in the times is a fault, and no verdict."""
+    from core import estimator
+
+    real = estimator.closed_loop
+
+    def spoiled(*arguments: Any) -> Any:
+        curve = real(*arguments)
+        return replace(curve, time_per_output_token=curve.time_per_output_token * math.nan)
+
+    monkeypatch.setattr(estimator, "closed_loop", spoiled)
+    with pytest.raises(ArithmeticError):
+        estimate(scenario)
