@@ -305,6 +305,8 @@ class Roofline(Pane):
     def _left_out(self, draw: Draw, data: RooflineData) -> None:
         """What takes time and computes nothing, in words at the lower right."""
         rect, parts = self.panel.rect, []
+        beside = rect.right() - self._knee - draw.theme.px(16)  # the names keep off the line there
+        room = beside if beside >= 0.3 * rect.width() else 0.6 * rect.width()
         mark = self.words("plots.roofline.list_mark")
         for phase in ("prefill", "decode"):
             found = [(key, share) for name, key, share in data.left_out if name == phase and share >= 0.005]
@@ -318,11 +320,11 @@ class Roofline(Pane):
                     for key, share in sorted(found, key=lambda pair: -pair[1])
                 ]
                 names[0] = self.words(f"plots.roofline.left_out_{phase}", names=names[0])
-                parts += wrapped(names, mark, lambda text: draw.width(text, "caption") <= 0.6 * rect.width())
+                parts += wrapped(names, mark, lambda text: draw.width(text, "caption") <= room)
         lines = [self.words("plots.roofline.left_out"), *parts] if parts else []
         y = rect.bottom() - draw.theme.px(10) - draw.theme.px(15) * len(lines)
         for line in lines:
-            text = draw.elided(line, 0.6 * rect.width())
+            text = draw.elided(line, room)
             self._said(draw, rect.right() - 3, y, text, draw.theme.ink3, "right", "caption")
             y += draw.theme.px(15)
 
