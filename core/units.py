@@ -175,9 +175,11 @@ def hundredths(parts: Sequence[int], total: int) -> list[int]:
 
 
 def show_tokens(count: float) -> str:
-    """A number of tokens: 512, 4.5K, 16K, 1M (K is 1,024)."""
+    """A number of tokens: 512, 4.5K, 16K, 1M (K is 1,024); in full where K has four digits."""
     if not math.isfinite(count):
         return "–"
+    if 999.5 * 2**10 <= count < 2**20:
+        return f"{count:,.0f}"
     for size, letter in ((2**20, "M"), (2**10, "K")):
         if count >= size:
             value = count / size

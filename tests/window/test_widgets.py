@@ -20,7 +20,7 @@ from core.estimator import estimate
 from core.quantities import Range
 from core.results import Estimate
 from core.spec.scenario import Scenario
-from core.units import hundredths, show_time
+from core.units import hundredths, show_time, show_tokens
 from core.words import Words
 from gui import theme
 from gui.widgets import paint
@@ -274,3 +274,10 @@ def test_the_verdict_says_it_in_fewer_words_before_it_is_cut(
     room = 960 - 272 - 64 - 24 - 40 - 14 - 24  # at the smallest window, between forms and rail
     assert paint.width(font, headline) <= room, headline
     assert paint.width(theme.theme().font("body"), detail) <= room, detail
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"), [(999_424, "976K"), (1_024_000, "1,024,000"), (1_048_576, "1M"), (131_072, "128K")]
+)
+def test_tokens_never_have_four_digits_before_the_letter(tokens: int, said: str) -> None:
+    assert show_tokens(tokens) == said
