@@ -27,7 +27,7 @@ class Capacity:
     kv_tokens: int  # tokens the pool holds at the scenario's request length
     max_users: int  # at the scenario's request length
     max_users_at_model_length: int  # each with max_model_len tokens
-    max_length: int  # tokens a request may have at the scenario's number of users
+    max_length: int  # tokens a request may have with the scenario's users, as many as run at once
     max_running: int | None = None  # requests the scheduler runs at once; None: as many as fit
 
     @property
@@ -59,7 +59,7 @@ def capacity(scenario: Scenario, ledger: Ledger) -> Capacity:
         max_users_at_model_length=plan.replicas
         * plan.copies
         * (ledger.kv_pool_bytes // reserved if reserved else plan.free_users),
-        max_length=longest(plan, work.users, work.shared_prefix_tokens),
+        max_length=longest(plan, plan.counted(work.users), work.shared_prefix_tokens),
         max_running=plan.most_running(),
     )
 

@@ -119,6 +119,11 @@ class MemoryPlan:
         """Requests that the schedulers of all replicas run at once; None: as many as memory holds."""
         return None if self.batch is None else self.replicas * self.copies * self.batch
 
+    def counted(self, users: int) -> int:
+        """Of so many users those that hold a cache at once: no more than run."""
+        most = self.most_running()
+        return users if most is None else min(users, most)
+
     def ledger(self, workload: Workload, users: float | None) -> Ledger:
         """The ledger for ``users`` requests at once (None: the workload's own number)."""
         tokens, prefix = workload.tokens_per_request, workload.shared_prefix_tokens

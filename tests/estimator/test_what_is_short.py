@@ -33,6 +33,7 @@ def test_engines_of_one_request_say_so(gpu: str, engine: str, weights: str) -> N
     assert point.verdict.detail.values["limit"].key == "verdict.limit.one"
     alone = estimate(with_values(point.scenario, {"workload.users": 1}))
     assert point.ledger.bytes_of("kv_cache") == alone.ledger.bytes_of("kv_cache")
+    assert point.capacity.max_length == alone.capacity.max_length
     assert "KV cache" not in WORDS.phrase(point.verdict.headline) + WORDS.phrase(point.verdict.detail)
 
 
