@@ -1,7 +1,6 @@
 """Quiet notes on where the speeds come from: formats, measured profiles and what they inherit."""
 
 from core.latency.efficiency import SERVER_ENGINES, halves_accumulation, profile_for
-from core.latency.local_profile import local_profile_for
 from core.latency.machine import compute_format, is_native
 from core.results import Estimate
 from core.spec.formats import WEIGHT_FORMATS
@@ -61,6 +60,8 @@ def _profile(scenario: Scenario) -> tuple[Phrase, ...]:
         profile = profile_for(engine, device)
         own, base = profile.chain, profile.name
     else:
+        from core.latency.local_profile import local_profile_for  # not needed by servers
+
         local = local_profile_for(engine, device)
         own, base = local.chain, local.name
     if base == _GENERIC:
