@@ -100,8 +100,8 @@ class Intake(QObject):
 
     def paste(self) -> None:
         """What is on the clipboard."""
-        data = QGuiApplication.clipboard().mimeData()
-        if not self.take_mime(data):
+        data: QMimeData | None = QGuiApplication.clipboard().mimeData()  # None: whoever copied is gone
+        if data is None or not self.take_mime(data):
             self._tell("warn", self._words("intake.nothing_to_paste"), ())
 
     def take_mime(self, data: QMimeData) -> bool:

@@ -167,3 +167,15 @@ def shown(tip: str) -> str:
 def test_plain_tips_stay_as_they_are() -> None:
     assert plain("5 ≤ 6 & more") == "5 ≤ 6 & more"
     assert shown(plain("if a<b & c>d")) == "if a<b & c>d"
+
+
+def test_a_clipboard_without_anything_is_told(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch, qtbot: object
+) -> None:
+    class Empty:
+        def mimeData(self) -> None:
+            return None
+
+    monkeypatch.setattr("gui.intake.QGuiApplication.clipboard", lambda: Empty())
+    window.files.intake.paste()
+    assert window.workspace.messages.text_of("file") == WORDS("intake.nothing_to_paste")

@@ -70,17 +70,18 @@ class Wild:
     def __init__(self, rng: random.Random, files: list[Path | None]) -> None:
         self.rng, self.files = rng, files
 
-    def open_file(self, parent: QWidget, folder: Path, done: FileDone) -> None:
-        done(self.rng.choice(self.files))
-
-    def open_folder(self, parent: QWidget, folder: Path, done: FileDone) -> None:
-        done(None)
-
-    def save_file(self, parent: QWidget, suggested: Path, done: FileDone, *_: object, **__: object) -> None:
+    def choose(self, parent: QWidget, start: Path, done: FileDone) -> None:
         done(self.rng.choice(self.files))
 
     def ask(self, parent: QWidget, question: Question, done: AnswerDone) -> None:
         done(self.rng.choice(question.answers))
+
+    def stand_in_for(self, dialogs: object) -> None:
+        """Answer whatever is asked of ``dialogs``."""
+        for name in dir(dialogs):
+            if name.startswith(("open_", "save_")):
+                setattr(dialogs, name, self.choose)
+        vars(dialogs)["ask"] = self.ask
 
 
 def close_popups() -> None:
@@ -228,9 +229,7 @@ def test_any_events(
     scenario_file.save(good, scenario)
     bad.write_bytes(b'{"format": "inferometer-scenario", "schema"')
     wild = Wild(rng, [None, good, bad, tmp_path / "new.json", tmp_path / "no" / "where.json"])
-    for name in ("open_file", "open_folder", "save_file", "ask"):
-        monkeypatch.setattr(type(dialogs), name, getattr(type(wild), name), raising=True)
-        setattr(dialogs, name, getattr(wild, name))
+    wild.stand_in_for(dialogs)
     # What belongs to the computer is left alone.
     monkeypatch.setattr("gui.intake.Intake.ask_computer", lambda *_: None)
     hand = Hand(make_window, rng)
