@@ -217,13 +217,18 @@ def _own_quantile(life: Life, n: int) -> Life:
     )
 
 
-def _around_expected(times: FloatArray) -> FloatArray:
+def _rising(times: FloatArray) -> FloatArray:
     """Times (3, n) whose first row is not above the second, nor the last below it.
 
     Each row is solved for a load of its own, in few steps: where they lie close they may cross.
     """
     low, expected, high = times
     return np.stack([np.minimum(low, expected), expected, np.maximum(high, expected)])
+
+
+def _falling(rates: FloatArray) -> FloatArray:
+    """The same of throughputs, which fall."""
+    return -_rising(-rates)
 
 
 def curve_of(
@@ -237,16 +242,17 @@ def curve_of(
 ) -> LoadCurve:
     """The load curve of lives with a queue before them."""
     shape = life.total.shape
+    requests = _falling(requests)
     return LoadCurve(
         users=users,
         running=np.broadcast_to(running, shape),
-        time_to_first_token=_around_expected(queue + life.base + life.own + life.others),
+        time_to_first_token=_rising(queue + life.base + life.own + life.others),
         queue_seconds=queue,
         prefill_seconds=life.own,
         other_prefills_seconds=life.others,
         base_seconds=life.base,
         transfer_seconds=np.zeros(shape),
-        time_per_output_token=_around_expected(life.per_token),
+        time_per_output_token=_rising(life.per_token),
         output_tokens_per_second=requests * service.lengths.output,
         requests_per_second=requests,
         prefill_share=np.broadcast_to(life.prefill_share, shape),
