@@ -7,8 +7,6 @@ import contextlib
 import os
 import re
 import sys
-import tempfile
-import traceback
 from pathlib import Path
 
 from core.errors import InferometerError
@@ -44,6 +42,9 @@ def printable(text: str) -> str:
 
 def tell_fault(fault: Exception, words: Words) -> int:
     """Something went wrong inside: a sentence, and the rest in a file for whoever can mend it."""
+    import tempfile  # not at the start, which has no fault to tell
+    import traceback
+
     told = "".join(traceback.format_exception(fault))
     try:
         with tempfile.NamedTemporaryFile(

@@ -5,22 +5,26 @@ Only that is worked out.  Every result carries the revision it belongs to, and a
 late is dropped.
 """
 
+from __future__ import annotations
+
 import sys
 import time
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from core.errors import InferometerError, Problem
 from core.estimator import estimate
 from core.planning.curves import WorkloadCurves
-from core.planning.request_life import RequestLife, request_life
 from core.planning.started import Started, started
 from core.planning.sweep import workload_curves
 from core.results import Estimate
 from core.spec.scenario import Scenario
 from gui.document import Document
+
+if TYPE_CHECKING:
+    from core.planning.request_life import RequestLife
 
 # What a tab of plots needs: curves over users; the operators of a step; the course of a request.
 View = Literal["", "curves", "operators", "life"]
@@ -122,5 +126,7 @@ class Estimation(QObject):
             self.operators_ready.emit(started(point), revision)
         elif self._view == "life":
             running = started(point)
+            from core.planning.request_life import request_life
+
             life = request_life(running) if running is not None else None
             self.life_ready.emit(Course(running, life), revision)

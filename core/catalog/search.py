@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 
 _WORD = re.compile(r"[a-z0-9.+]+")
@@ -130,6 +129,8 @@ def _ranked(pool: Sequence[Searchable], query: str, asked: Sequence[str]) -> lis
 
 
 def _alike(word: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
     if any(other.startswith(word) for other in known):
         return word
     close = get_close_matches(word, known, 1, 0.6)
@@ -138,6 +139,8 @@ def _alike(word: str, known: Sequence[str]) -> str:
 
 def suggestions(entries: Iterable[Searchable], name: str, limit: int = 3) -> list[str]:
     """Keys of entries that may have been meant by a name nobody has."""
+    from difflib import get_close_matches
+
     pool = list(entries)
     found = search(pool, name, limit)
     if not found:

@@ -4,7 +4,6 @@ import contextlib
 import errno
 import os
 import stat
-import tempfile
 import time
 from pathlib import Path
 
@@ -81,6 +80,8 @@ def _mode_for(target: Path, shown: str) -> int:
 
 def _replace(target: Path, data: bytes, mode: int) -> None:
     _clean(target.parent)
+    import tempfile  # nothing is written at the start
+
     handle, temporary = tempfile.mkstemp(prefix=_PREFIX, suffix=_ENDING, dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -13,7 +13,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from core.words import Words
-from gui.dialogs.question import QuestionBox
 
 FileDone = Callable[[Path | None], object]
 AnswerDone = Callable[[str], object]
@@ -91,6 +90,8 @@ class QtDialogs:
 
     def ask(self, parent: QWidget, question: Question, done: AnswerDone) -> None:
         """See ``Dialogs``."""
+        from gui.dialogs.question import QuestionBox  # nothing is asked at the start
+
         values = dict(question.values)
 
         def said(part: str) -> str:
