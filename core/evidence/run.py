@@ -56,7 +56,7 @@ class Origin:
 class Setting:
     """What ran on what.  Names as the file spells them; matching them to the catalogue comes later."""
 
-    engine: str = ""  # key of the engine: "vllm", "sglang", "tensorrt_llm", "llama_cpp", "ollama", ...
+    engine: str = ""  # key as in core.spec.engine: "vllm", "sglang", "trtllm", "llamacpp", "ollama", "mlx"
     engine_version: str = ""
     model: str = ""
     accelerator: str = ""
