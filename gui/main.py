@@ -52,7 +52,8 @@ def _report_pdf(arguments: list[str]) -> int:
     return report_command(arguments)
 
 
-def _window(arguments: list[str], words: Words, begun: float) -> int:
+def window_parser(words: Words) -> argparse.ArgumentParser:
+    """The options of the window; the manual page is made from it."""
     parser = argparse.ArgumentParser(
         prog="inferometer",
         description=words("window.cli.description"),
@@ -64,7 +65,11 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
     parser.add_argument("--smoke", action="store_true", help=words("window.cli.smoke"))
     parser.add_argument("--profile-start", action="store_true", help=words("window.cli.profile"))
     parser.add_argument("--version", action="version", version=f"{console.PROGRAM} {VERSION}")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def _window(arguments: list[str], words: Words, begun: float) -> int:
+    options = window_parser(words).parse_args(arguments)
     if not _has_display():
         console.say(words("window.cli.no_display"))
         return 2
@@ -115,7 +120,8 @@ def _opens(file: Path, words: Words) -> bool:
     return True
 
 
-def _screenshot(arguments: list[str], words: Words) -> int:
+def screenshot_parser(words: Words) -> argparse.ArgumentParser:
+    """The options of ``screenshot``."""
     parser = argparse.ArgumentParser(
         prog="inferometer screenshot", description=words("window.cli.screenshot")
     )
@@ -131,7 +137,11 @@ def _screenshot(arguments: list[str], words: Words) -> int:
     parser.add_argument("--size", type=_size, default=(1440, 900), help=words("window.cli.size"))
     parser.add_argument("--theme", choices=_THEMES, default="light", help=words("window.cli.theme"))
     parser.add_argument("--lang", choices=LANGUAGES, default="en", help=words("window.cli.lang"))
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def _screenshot(arguments: list[str], words: Words) -> int:
+    options = screenshot_parser(words).parse_args(arguments)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from gui.screenshot import take
 

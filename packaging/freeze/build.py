@@ -4,18 +4,27 @@ An unchanged tree is not built again.  Run with the Python of the private enviro
 """
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import licences
+from prune import prune, remove_broken_links, remove_empty_folders
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build"
 OUTPUT = BUILD / "frozen"
 PROGRAM = OUTPUT / "inferometer"
 STAMP = BUILD / "frozen.stamp"
-MOST_BYTES = 185 * 2**20
+MOST_BYTES = 175 * 2**20
+# Time stamps in archives and packages when no history says better: the first day of 2026.
+EPOCH = 1767225600
 SOURCES = ("core", "gui", "resources", "packaging/freeze", "pyproject.toml", "packaging/constraints.txt")
 
 
@@ -52,11 +61,27 @@ def strip_interpreter() -> None:
         subprocess.run([tool, "--strip-unneeded", str(file)], check=True)
 
 
-def remove_broken_links() -> None:
-    """Links whose library was left out."""
-    for path in PROGRAM.rglob("*"):
-        if path.is_symlink() and not path.exists():
-            path.unlink()
+def source_date() -> int:
+    """The time that everything built is stamped with: that of the last commit."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if given.isdecimal():
+        return int(given)
+    asked = subprocess.run(
+        ["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    told = asked.stdout.strip()
+    return int(told) if asked.returncode == 0 and told.isdecimal() else EPOCH
+
+
+def tidy() -> None:
+    """Leave out what is stranded, then say whose the rest is."""
+    if sys.platform.startswith("linux"):
+        prune(PROGRAM)
+    remove_broken_links(PROGRAM)
+    strip_interpreter()
+    origins = json.loads((BUILD / "work" / "inferometer" / "origins.json").read_text(encoding="utf-8"))
+    licences.collect(PROGRAM / "_internal", origins["files"], origins["modules"])
+    remove_empty_folders(PROGRAM)
 
 
 def build() -> int:
@@ -77,14 +102,14 @@ def build() -> int:
     ]
     command += ["--workpath", str(BUILD / "work"), str(spec)]
     environ = {**os.environ, "PYINSTALLER_CONFIG_DIR": str(BUILD / "cache"), "PYTHONHASHSEED": "0"}
+    environ["SOURCE_DATE_EPOCH"] = str(source_date())
     done = subprocess.run(
         command, cwd=BUILD, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )
     if done.returncode:
         sys.stdout.write(done.stdout.decode(errors="replace"))
         return done.returncode
-    remove_broken_links()
-    strip_interpreter()
+    tidy()
     return 0
 
 
