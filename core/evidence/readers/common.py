@@ -168,7 +168,7 @@ class Builder:
         made = number(found * factor) if found is not None else None
         if made is None or made < 0 or (made == 0 and statistic != "std"):
             if value is not None and found != 0 and str(value).strip() not in _NO_NUMBER_NEEDED:
-                self.complain("number", text=str(value)[:40], field=figure)
+                self.complain("number", text=str(value)[:40], figure=Phrase(f"measured.figures.{figure}"))
             return False
         self.figures[figure, statistic] = made
         return True

@@ -3,12 +3,35 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from core.evidence.readers import (
+    aiperf,
+    llama_batched,
+    llama_bench,
+    mlx_lm,
+    ollama,
+    records,
+    serving_console,
+    sglang_batch,
+    trtllm_bench,
+    vllm_offline,
+)
 from core.evidence.readers.common import Reader, Reading, problem, together
 from core.evidence.readers.decoding import MAX_BYTES, decoded
 
 # In the order in which they are asked: the first WHOLE reader that knows the text reads it alone; of
 # the others each reads its own parts.
-READERS: tuple[Reader, ...] = ()
+READERS: tuple[Reader, ...] = (
+    records,
+    serving_console,
+    trtllm_bench,
+    vllm_offline,
+    sglang_batch,
+    llama_bench,
+    llama_batched,
+    aiperf,
+    ollama,
+    mlx_lm,
+)
 
 
 def read_files(paths: Iterable[Path]) -> Reading:

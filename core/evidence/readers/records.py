@@ -1,0 +1,95 @@
+"""Results that tools write as JSON: finds which tool an object is of, and hands it to that tool's reader.
+
+A shape is a module with ``NEEDLES`` (field names as they stand in the text), ``claims(tree)`` and
+``take(tree, name, line)``.
+"""
+
+from typing import Any, Protocol
+
+from core.evidence.readers import (
+    aiperf,
+    guidellm,
+    llama_batched,
+    llama_bench,
+    llmperf,
+    ollama,
+    serving_json,
+    sglang_batch,
+    trtllm_bench,
+    vllm_offline,
+)
+from core.evidence.readers.common import Reading, problem, together
+from core.evidence.readers.objects import Found, objects
+
+KEY = "json"
+WHOLE = False
+_MAX_TOLD = 20
+
+
+class Shape(Protocol):
+    """The shape of a module that reads the JSON of one tool."""
+
+    @property
+    def NEEDLES(self) -> tuple[str, ...]:
+        """Names of fields, one of which every such object has."""
+
+    def claims(self, tree: dict[str, Any], /) -> bool:
+        """Whether the object is a result of this tool."""
+
+    def take(self, tree: dict[str, Any], name: str, line: int, /) -> Reading:
+        """The runs of such an object."""
+
+
+# In this order: fields of the later ones are also in the earlier.
+SHAPES: tuple[Shape, ...] = (
+    serving_json,
+    guidellm,
+    trtllm_bench,
+    aiperf,
+    llmperf,
+    llama_bench,
+    llama_batched,
+    sglang_batch,
+    vllm_offline,
+    ollama,
+)
+# Field → what to open instead: files of requests one by one, or made for other programs.
+_ELSEWHERE = {
+    "experiments": "profile_export_genai_perf.json",
+    "extra_info": "*.json",
+    "benchmark_phase": "profile_export_aiperf.json",
+    "request_output_throughput_token_per_s": "*_summary.json",
+}
+
+
+def looks_like(text: str, _name: str) -> bool:
+    """Whether the text holds an object with a field of one of the tools."""
+    if "{" not in text:
+        return False
+    return any(f'"{needle}"' in text for shape in SHAPES for needle in shape.NEEDLES) or (
+        text.lstrip()[:1] in ("{", "[") and any(f'"{field}"' in text for field in _ELSEWHERE)
+    )
+
+
+def read(text: str, name: str) -> Reading:
+    """The runs of all objects."""
+    found, problems = objects(text, name)
+    taken = together(_read_one(one, name) for one in found)
+    # A log has objects of its own: only a file of nothing else is told about.
+    if taken.runs or (found and text.lstrip()[:1] not in ("{", "[")):
+        kept = tuple(p for p in taken.problems if p.code != "reading.unknown_object")
+    else:
+        kept = taken.problems
+    return Reading(taken.runs, (*kept[:_MAX_TOLD], *problems))
+
+
+def _read_one(one: Found, name: str) -> Reading:
+    for shape in SHAPES:
+        if shape.claims(one.tree):
+            return shape.take(one.tree, name, one.line)
+    if not one.whole:
+        return Reading()
+    for field, instead in _ELSEWHERE.items():
+        if field in one.tree:
+            return Reading((), (problem("other_file", name, one.line, instead=instead),))
+    return Reading((), (problem("unknown_object", name, one.line),))
