@@ -11,6 +11,7 @@ from pathlib import Path
 
 from core import console
 from core.catalog.accelerators import search_accelerators
+from core.catalog.calibrations import use_folders
 from core.catalog.models import search_models
 from core.cli_serving import add_commands
 from core.errors import InferometerError, NotFound, Problem
@@ -20,6 +21,7 @@ from core.evidence.report import validation_json, validation_text
 from core.evidence.validate import lines_of, predictions_of
 from core.files.atomic import write_atomic
 from core.files.opening import open_document
+from core.files.user_folders import calibrations_folder
 from core.reports.as_json import estimate_json, to_json
 from core.reports.as_text import estimate_text, table
 from core.spec.formats import WEIGHT_FORMATS
@@ -43,6 +45,7 @@ def _main(argv: Sequence[str], words: Words) -> int:
         options = parser(words).parse_args(argv)
     except SystemExit as leaving:  # argparse has said why
         return int(leaving.code or 0) or console.flush()
+    use_folders(calibrations_folder())
     run: Callable[[argparse.Namespace, Words], str] = options.run
     try:
         text = run(options, words)

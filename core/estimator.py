@@ -5,6 +5,8 @@ Deterministic; no clock, files or globals.
 
 import numpy as np
 
+from core.catalog.calibrations import applying
+from core.explain.calibration_state import calibration_notes
 from core.explain.verdict import judge
 from core.memory.build import build_ledger
 from core.memory.capacity import Capacity, capacity, queues, starts
@@ -38,8 +40,14 @@ def estimate(scenario: Scenario) -> Estimate:
         speed = _speed(service, curve)
         if work.load == "requests":
             ledger = build_ledger(scenario, max(1.0, min(speed.users, float(ceiling.at_once))))
-    notes = (*(p for p in check(scenario) if p.severity != "error"), *memory_notes(scenario, ledger))
-    return Estimate(scenario, ledger, ceiling, speed, judge(scenario, ledger, ceiling, speed), notes)
+    notes = (
+        *(p for p in check(scenario) if p.severity != "error"),
+        *memory_notes(scenario, ledger),
+        *calibration_notes(scenario),
+    )
+    verdict = judge(scenario, ledger, ceiling, speed)
+    fitted = applying(scenario)
+    return Estimate(scenario, ledger, ceiling, speed, verdict, notes, fitted.name if fitted else "")
 
 
 def load_at_point(scenario: Scenario, service: Service, ceiling: Capacity) -> LoadCurve:

@@ -49,3 +49,4 @@ class Estimate:
     speed: Speed | None
     verdict: Verdict
     notes: tuple[Problem, ...]
+    calibration: str = ""  # name of the one that the numbers rest on; "": the measured profile alone

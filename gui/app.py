@@ -7,6 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QLocale, QObject, Signal
 from PySide6.QtWidgets import QApplication
 
+from core.catalog.calibrations import use_folders
 from core.errors import InferometerError, Problem
 from core.files.opening import open_document
 from core.words import LANGUAGES, Words
@@ -74,6 +75,7 @@ def start(
         crash = CrashLog(paths.crash_log)
         crash.install()
     preferences = Preferences(paths.preferences if paths else None)
+    use_folders(*([paths.calibrations] if paths else []))
     words = Words(language_of(language or preferences.choices.language))
     theme.apply(app, theme_name or preferences.choices.theme)
     document, told = _first_document(file, preferences, words)

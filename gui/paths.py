@@ -46,6 +46,21 @@ class Paths:
         return self.data / "catalogue"
 
     @property
+    @property
+    def presets(self) -> Path:
+        """The user's own presets, a file each."""
+        return self.data / "presets"
+
+    @property
+    def pins(self) -> Path:
+        """The scenarios pinned for comparison."""
+        return self.data / "pinned.json"
+
+    @property
+    def calibrations(self) -> Path:
+        """Factors fitted to the user's own measurements."""
+        return self.data / "calibrations"
+
     def crash_log(self) -> Path:
         """What went wrong, newest last."""
         return self.data / "crash.log"

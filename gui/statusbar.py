@@ -7,6 +7,7 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
 
+from core.explain.calibration_state import calibration_status
 from core.results import Estimate
 from core.words import Phrase, Words, counted
 from gui.theme import font, theme
@@ -100,7 +101,8 @@ class StatusBar(QWidget):
 
     def show_estimate(self, estimate: Estimate) -> None:
         """Engine profile and what limits."""
-        self._parts = (profile(estimate, self._words), limit(estimate, self._words))
+        fitted = self._words.phrase(calibration_status(estimate.scenario))
+        self._parts = (profile(estimate, self._words), fitted, limit(estimate, self._words))
         self._refresh()
 
     def show_problems(self, problems: Sequence[Complaint]) -> None:

@@ -20,6 +20,7 @@ from core.serving.finite_run import finite_run
 from core.serving.lifecycle import Lengths
 from core.serving.static_batch import static_batch
 from core.serving.steady_state import Service, closed_loop, open_loop, prepare, room
+from core.spec.calibration import Calibration
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.units import GIB
@@ -89,17 +90,22 @@ def _pool(scenario: Scenario) -> float:
     return max(tokens, least * copies * max(left, 0.02 * total) / max(one, 1))
 
 
-def predict_all(runs: Iterable[Run], count: int, factors: Factors | None = None) -> FloatArray:
+def predict_all(
+    runs: Iterable[Run],
+    count: int,
+    factors: Factors | None = None,
+    calibration: Calibration | None = None,
+) -> FloatArray:
     """Predictions (3, count): optimistic, expected, pessimistic, in the unit of each case."""
     out = np.ones((3, count))
     for run in runs:
-        for place, values in zip(run.places, _predict(run, factors), strict=True):
+        for place, values in zip(run.places, _predict(run, factors, calibration), strict=True):
             out[:, place] = values
     return out
 
 
-def _predict(run: Run, factors: Factors | None) -> list[FloatArray]:
-    service = prepare(run.scenario, factors)
+def _predict(run: Run, factors: Factors | None, calibration: Calibration | None) -> list[FloatArray]:
+    service = prepare(run.scenario, factors, calibration)
     found = _values(service, run)
     if isinstance(service.plan, Plan) and run.cases[0].group not in (
         "server TPOT",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.catalog.accelerators import all_accelerators, load_accelerator
+from core.catalog.calibrations import look_also_in
 from core.catalog.models import load_model
 from core.errors import NotFound, Problem
 from core.files import scenario_file
@@ -46,7 +47,10 @@ def open_document(path: Path, base: Scenario | None = None) -> Opened:
     """
     from core.importers.recognise import recognise
 
-    return opened(recognise(path), base)
+    found = opened(recognise(path), base)
+    if found.scenario.engine.calibration:
+        look_also_in(path.parent)
+    return found
 
 
 def paste_document(text: str, base: Scenario | None = None) -> Opened:

@@ -13,6 +13,7 @@ from typing import get_args
 
 import numpy as np
 
+from core.latency.calibrated import UNCALIBRATED, with_overheads
 from core.latency.efficiency import ModelKind, Overheads
 from core.latency.local_profile import LocalProfile, Spread, local_profile_for
 from core.latency.local_work import Scale, Term, WorkList
@@ -27,6 +28,7 @@ from core.model.operators import FIRST_WINDOW, TOKENS, Layout, Operators, featur
 from core.quantities import EXPECTED, FloatArray
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import Architecture
+from core.spec.calibration import Calibration
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, Precision
 from core.spec.formats import WEIGHT_FORMATS, ComputeFormat, WeightFormat
@@ -57,8 +59,11 @@ class Setting:
 class Costs:
     """Seconds per unit of a feature under a profile: expected, and at the bound."""
 
-    def __init__(self, profile: LocalProfile, device: Accelerator) -> None:
+    def __init__(self, profile: LocalProfile, device: Accelerator, fitted: Calibration) -> None:
         self.profile, self.factor = profile, profile.factor(device)
+        self._rates = {"compute": fitted.compute, "bandwidth": fitted.bandwidth, "link": fitted.link}
+        self._launches = {"step": fitted.step, "sequence": fitted.step, "hop": 1.0 / fitted.link}
+        self._layer = fitted.layer
 
     def of(self, terms: tuple[Term, ...], place: str) -> FloatArray:
         """The sum (2, K) of all terms done in one place."""
@@ -70,13 +75,15 @@ class Costs:
         if term.microseconds:
             return self.microseconds(term.microseconds) * term.seconds
         slower = term.penalty * (self.factor.prefill if term.bound == "compute" else self.factor.decode)
+        slower /= self._rates.get(term.bound, 1.0)
         for name in term.fractions:
             slower /= self.profile.fractions[name]
         return np.array([[max(1.0, slower)], [1.0]]) * term.seconds
 
     def microseconds(self, name: str) -> FloatArray:
         """A launch cost in seconds, (2, 1); nothing at the bound."""
-        return np.array([[1e-6 * self.factor.decode * self.profile.microseconds.get(name, 0.0)], [0.0]])
+        each = self.factor.decode * self._launches.get(name, self._layer)
+        return np.array([[1e-6 * each * self.profile.microseconds.get(name, 0.0)], [0.0]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,11 +245,15 @@ def local_plan_of(
     host: Host,
     speculative: Speculative | None = None,
     scale: Scale = _AS_STORED,
+    calibration: Calibration | None = None,
 ) -> LocalPlan:
     """The plan of a model on one device, or with its layers split over several alike.
 
     ``scale`` multiplies the stored bytes, for a file whose size is known better than its mixture.
     """
+    fitted = calibration or UNCALIBRATED
+    if not fitted.applies_to(engine.name, device.name):
+        fitted = UNCALIBRATED
     return _plan(
         Identity(architecture),
         Identity(device),
@@ -253,6 +264,7 @@ def local_plan_of(
         deployment.tensor_parallel,
         speculative,
         scale,
+        Identity(fitted),
     )
 
 
@@ -267,6 +279,7 @@ def _plan(
     tensor_parallel: int,
     speculative: Speculative | None,
     scale: Scale,
+    calibration: Identity[Calibration],
 ) -> LocalPlan:
     arch, device = architecture.it, accelerator.it
     weights = WEIGHT_FORMATS[precision.weights]
@@ -286,13 +299,14 @@ def _plan(
         setting.flash_attention,
         scale,
     ).terms()
-    costs = Costs(profile, device)
+    fitted = calibration.it
+    costs = Costs(profile, device, fitted)
     return LocalPlan(
         operators=operators,
         terms=terms,
         profile=profile,
         each=np.stack([costs.term(term)[0] for term in terms]),
-        band=profile.band(device),
+        band=_band(profile.band(device), fitted),
         setting=setting,
         always=costs.of(terms, "always"),
         host=costs.of(terms, "host") if place.anything else None,
@@ -300,12 +314,18 @@ def _plan(
         hop=costs.microseconds("hop"),
         launch=costs.microseconds(f"launch_{'q' if weights.bits < 16 else '16'}") * operators.layers,
         split_power=profile.fractions["split_power"],
-        overheads=_overheads(profile),
+        overheads=with_overheads(_overheads(profile), fitted),
         kind=model_kind(operators),
         compute_format=_compute_format(weights, device),
         is_native=weights.bits >= 16 or _compute_format(weights, device) == "int8",
         tokens_per_step=tokens_per_step(speculative),
     )
+
+
+def _band(band: Spread, fitted: Calibration) -> Spread:
+    """The band that a calibration leaves, else the profile's own."""
+    changes = {"decode": fitted.step_band, "prefill": fitted.first_token_band}
+    return band.model_copy(update={key: value for key, value in changes.items() if value is not None})
 
 
 def _compute_format(weights: WeightFormat, device: Accelerator) -> ComputeFormat:
@@ -345,7 +365,7 @@ def _overheads(profile: LocalProfile) -> Overheads:
     )
 
 
-def plan_of_scenario(scenario: Scenario, _factors: object = None) -> LocalPlan:
+def plan_of_scenario(scenario: Scenario, calibration: Calibration | None = None) -> LocalPlan:
     """The plan of a scenario whose engine is one of ``ENGINES``."""
     return local_plan_of(
         scenario.model.architecture,
@@ -355,4 +375,5 @@ def plan_of_scenario(scenario: Scenario, _factors: object = None) -> LocalPlan:
         scenario.engine,
         scenario.host,
         scenario.speculative,
+        calibration=calibration,
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.latency.calibrated import UNCALIBRATED, with_bands, with_overheads
 from core.latency.collectives import AllReduce, all_reduce, bound
 from core.latency.efficiency import (
     ModelKind,
@@ -20,6 +21,7 @@ from core.latency.protocol import BOUND
 from core.model.operators import DECODES, ONE, PREFILLS, SEQUENCES, TOKENS, Operator, Operators
 from core.quantities import EXPECTED, FloatArray
 from core.spec.accelerator import Accelerator
+from core.spec.calibration import Calibration
 from core.spec.deployment import Deployment
 from core.spec.engine import Precision
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS, ComputeFormat
@@ -56,24 +58,30 @@ def coefficients(
     precision: Precision,
     engine: tuple[str, str, bool],
     factors: Factors | None,
+    calibration: Calibration | None = None,
 ) -> Coefficients:
     """The coefficients of one device; ``engine`` is name, version and whether it runs without graphs."""
     name, version, eager = engine
     factors = factors or load_factors()
     profile = profile_for(name, device, factors)
-    over = profile.overheads.at(version)
+    fitted = UNCALIBRATED
+    if calibration is not None and calibration.applies_to(name, device.name):
+        fitted, profile = calibration, with_bands(profile, calibration)
+    over = with_overheads(profile.overheads.at(version), fitted)
     slow = over.slow_starts
     low, high = profile.band.step[kind]
     slower = np.array([low, 1.0, high])
     scale = np.append(slower, 0.0)
-    per_flop, per_byte, starts = _operators(operators, profile, device, precision, slower)
-    starts *= slow * (over.eager_start if eager else 1.0)
+    per_flop, per_byte, starts = _operators(operators, profile, device, precision, slower, fitted)
+    starts *= fitted.layer * slow * (over.eager_start if eager else 1.0)
     starts[[row.kind == "moe" for row in operators.rows]] *= over.slow_moe_starts
     seconds_per = np.concatenate(
         [per_flop[:, :, None] * operators.flops, per_byte[:, :, None] * operators.bytes], axis=1
     )
     fixed = scale[:, None] * _fixed(operators, over, starts)
-    direct, ring_start, ring, alphas = _exchanges(operators, profile, device, deployment, slower, factors)
+    direct, ring_start, ring, alphas = _exchanges(
+        operators, profile, device, deployment, slower / fitted.link, factors
+    )
     alphas = slow * alphas
     fixed[:, ONE] += alphas.sum(axis=1)
     if operators.sends:
@@ -110,7 +118,12 @@ def _sending(operators: Operators, device: Accelerator, deployment: Deployment) 
 
 
 def _operators(
-    operators: Operators, profile: Profile, device: Accelerator, precision: Precision, slower: FloatArray
+    operators: Operators,
+    profile: Profile,
+    device: Accelerator,
+    precision: Precision,
+    slower: FloatArray,
+    fitted: Calibration,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Seconds per FLOP and per byte (Q, O), and seconds of starts (O,)."""
     weights = WEIGHT_FORMATS[precision.weights]
@@ -132,8 +145,8 @@ def _operators(
         if row.kind == "moe":
             em *= operators.expert_width / (operators.expert_width + profile.overheads.thin_expert)
         peak = peak_flops(device, unit)
-        per_flop[:BOUND, index] = np.maximum(1.0, slower / fit.ec) / peak
-        per_byte[:BOUND, index] = np.maximum(1.0, slower / em) / bandwidth
+        per_flop[:BOUND, index] = np.maximum(1.0, slower / (fit.ec * fitted.compute)) / peak
+        per_byte[:BOUND, index] = np.maximum(1.0, slower / (em * fitted.bandwidth)) / bandwidth
         per_flop[BOUND, index], per_byte[BOUND, index] = 1 / peak, 1 / bandwidth
         starts[index] = 1e-6 * (fit.t0_us * row.kernels + _layer_extras(row, operators, profile.overheads))
     return per_flop, per_byte, starts

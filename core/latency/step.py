@@ -28,6 +28,7 @@ from core.model.operator_rows import operators_of
 from core.model.operators import PREFILLS, ROUTING_SKEW, TOKENS, Layout, Operators, features
 from core.quantities import EXPECTED, FloatArray
 from core.spec.accelerator import Accelerator
+from core.spec.calibration import Calibration
 from core.spec.architecture import Architecture
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, Precision
@@ -195,6 +196,7 @@ def plan_of(
         Identity(architecture),
         tuple(Identity(device) for device in devices),
         single,
+    calibration: Calibration | None = None,
         deployment,
         precision,
         (engine.name, engine.version, engine.enforce_eager),
@@ -208,6 +210,7 @@ def _plan(
     architecture: Identity[Architecture],
     devices: tuple[Identity[Accelerator], ...],
     single: bool,
+        None if calibration is None else Identity(calibration),
     deployment: Deployment,
     precision: Precision,
     engine: tuple[str, str, bool],
@@ -221,11 +224,15 @@ def _plan(
         precision.weights,
         precision.kv_cache,
         layout_of(deployment, speculative),
+    calibration: Identity[Calibration] | None,
         draft_of(arch, speculative),
         ROUTING_SKEW * chosen.of("routing_skew", engine[0], ""),
     )
     kind = model_kind(operators)
-    parts = [coefficients(operators, kind, d.it, deployment, precision, engine, chosen) for d in devices]
+    fitted = None if calibration is None else calibration.it
+    parts = [
+        coefficients(operators, kind, d.it, deployment, precision, engine, chosen, fitted) for d in devices
+    ]
     keys = [row.kind for row in operators.rows]
 
     def stack(name: str) -> FloatArray:

@@ -1,8 +1,10 @@
 """The ledger of a scenario, by the rules of its engine."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
+from core.catalog.calibrations import applying
 from core.memory import textbook, vllm
 from core.memory.ledger import Ledger
 from core.memory.plan import MemoryPlan
@@ -41,12 +43,20 @@ def _rules_of(engine: EngineName) -> Rules:
             return vllm.plan
 
 
-@lru_cache(maxsize=16)
 def plan_memory(scenario: Scenario) -> MemoryPlan:
-    """What the engine's rules yield before the requests are counted in.
+    """What the engine's rules yield before the requests are counted in, less a calibration's reserve."""
+    plan = _plan(scenario)
+    found = applying(scenario)
+    if found is None or not found.reserve_bytes:
+        return plan
+    runtime = max(0, plan.fixed.get("runtime", 0) + found.reserve_bytes)
+    pool = None if plan.token_pool is None else max(0, plan.token_pool - found.reserve_bytes)
+    return replace(plan, fixed={**plan.fixed, "runtime": runtime}, token_pool=pool)
 
-    One estimate asks several times for the same scenario; the last few are kept.
-    """
+
+@lru_cache(maxsize=16)
+def _plan(scenario: Scenario) -> MemoryPlan:
+    """One estimate asks several times for the same scenario; the last few are kept."""
     return _rules_of(scenario.engine.name)(scenario)
 
 

@@ -161,7 +161,7 @@ def _plain(value: object) -> object:
 
 def shown_input(path: str, value: object) -> Shown | Phrase:
     """An input as a person reads it."""
-    if value is None:
+    if value is None or (path == "engine.calibration" and not value):
         return Phrase("compare.none")
     if path in _CHOICES:
         return Phrase(f"{_CHOICES[path]}.{value}")

@@ -16,6 +16,7 @@
      "cost": null or {                                       # of all devices; prices from the device's fields
         "power_w", "energy_j_per_token": {"low", "expected", "high"},
         "usd_per_hour": null or number, "usd_per_million_tokens": null or {…}},
+     "calibration": null or name,
      "notes": [{"code", "severity", "paths", "text"}, …]}
 
 A phase is ``{"seconds", "bottleneck", "compute_format", "native", "shares": {bound: share},
@@ -73,6 +74,7 @@ def estimate_tree(estimate: Estimate, words: Words) -> dict[str, Any]:
         "capacity": asdict(estimate.capacity),
         "speed": None if estimate.speed is None else _speed(estimate.speed),
         "cost": _cost(running_cost(estimate)),
+        "calibration": estimate.calibration or None,
         "notes": [_note(problem, words) for problem in estimate.notes],
     }
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from core.latency.calibrated import for_setup, in_use
 from core.latency.efficiency import SERVER_ENGINES
 from core.latency.factors import Factors
 from core.latency.machine import hand_over_of
@@ -23,6 +24,7 @@ from core.serving.lifecycle import Lengths, Life, live
 from core.serving.limits import batch_limits, occupancy
 from core.serving.load import LoadCurve, Phase
 from core.serving.textbook_load import textbook_closed, textbook_open
+from core.spec.calibration import Calibration
 from core.spec.scenario import Scenario
 
 _OPEN_POINTS = 48
@@ -46,11 +48,15 @@ class Service:
         return "textbook" if isinstance(self.plan, TextbookPlan) else self.plan.profile_name
 
 
-def prepare(scenario: Scenario, factors: Factors | None = None) -> Service:
+def prepare(
+    scenario: Scenario, factors: Factors | None = None, calibration: Calibration | None = None
+) -> Service:
     """All that does not depend on the load; the plan in it is cached by model, device and settings.
 
-    ``factors`` replace the packaged ones of ``core.latency.factors``.
+    ``factors`` replace the packaged ones of ``core.latency.factors``, ``calibration`` the one that the
+    scenario names.
     """
+    calibration = for_setup(calibration, scenario) if calibration is not None else in_use(scenario)
     work, engine, deployment = scenario.workload, scenario.engine, scenario.deployment
     seqs, budget = batch_limits(engine, scenario.accelerator)
     prefix = min(float(work.shared_prefix_tokens), work.prompt_tokens - 1.0)
@@ -58,7 +64,7 @@ def prepare(scenario: Scenario, factors: Factors | None = None) -> Service:
     replicas = deployment.replicas
     if engine.name in SERVER_ENGINES:
         replicas *= layout_of(deployment).data_parallel
-    service = Service(_plan(scenario, factors), replicas, lengths, seqs, occupancy(engine))
+    service = Service(_plan(scenario, factors, calibration), replicas, lengths, seqs, occupancy(engine))
     if not deployment.readers or engine.name not in SERVER_ENGINES:
         return service
     link = hand_over_of(scenario.accelerator, deployment)
@@ -76,7 +82,7 @@ def _pools(service: Service, kv_tokens: float) -> Pools | None:
     return Pools(plan, service.readers, plan, service.replicas, most, service.hand_over, 1.0)
 
 
-def _server_plan(scenario: Scenario, factors: Factors | None) -> StepPlan:
+def _server_plan(scenario: Scenario, factors: Factors | None, calibration: Calibration | None) -> StepPlan:
     draft = scenario.speculative if scenario.speculative.kind != "none" else None
     return plan_of(
         scenario.model.architecture,
@@ -86,21 +92,24 @@ def _server_plan(scenario: Scenario, factors: Factors | None) -> StepPlan:
         scenario.engine,
         draft,
         factors,
+        calibration,
     )
 
 
-def _plan(scenario: Scenario, factors: Factors | None) -> StepPlan | TextbookPlan:
+def _plan(
+    scenario: Scenario, factors: Factors | None, calibration: Calibration | None
+) -> StepPlan | TextbookPlan:
     """The plan by the rules of the scenario's engine."""
     if scenario.engine.name == "textbook":
         return textbook_plan(
             scenario.model.architecture, scenario.accelerator, scenario.deployment, scenario.precision
         )
     if scenario.engine.name in SERVER_ENGINES:
-        return _server_plan(scenario, factors)
+        return _server_plan(scenario, factors, calibration)
     # Half of the scenarios never need the rules of local engines.
     from core.latency.local import plan_of_scenario
 
-    return plan_of_scenario(scenario)
+    return plan_of_scenario(scenario, calibration)
 
 
 def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCurve:

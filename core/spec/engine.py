@@ -8,6 +8,7 @@ EngineName = Literal["vllm", "textbook", "sglang", "trtllm", "llamacpp", "ollama
 
 _LLAMA = ("llamacpp", "ollama")
 _SERVERS = ("vllm", "sglang", "trtllm")
+_CALIBRATED = (*_SERVERS, *_LLAMA, "transformers", "mlx")
 
 
 class Precision(Spec):
@@ -38,6 +39,8 @@ class Engine(Spec):
         16, unit="tokens", kind="count", step=16, ge=1, le=4096, engines=("vllm", "trtllm")
     )
     enforce_eager: bool = declared(False, kind="choice", engines=_SERVERS)  # True: no CUDA graphs
+    # Name of a fit to own measurements (core.catalog.calibrations); "": the measured profile as it is.
+    calibration: Word = declared("", kind="choice", choices="calibrations", engines=_CALIBRATED)
     # LoRA adapters are given room when the server starts.
     max_loras: int = declared(0, kind="count", step=1, ge=0, le=10_000, engines=("vllm", "sglang"))
     lora_rank: int = declared(16, kind="count", step=8, ge=1, le=4096, engines=("vllm", "sglang"))

@@ -3,6 +3,7 @@
 import re
 from typing import get_args
 
+from core.catalog.calibrations import calibration_names
 from core.spec.architecture import MixtureOfExperts
 from core.spec.engine import EngineName
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
@@ -50,6 +51,13 @@ def engines(scenario: Scenario, words: Words) -> list[Choice]:
             releases.insert(0, scenario.engine.version)
         shown += [Choice(f"{name} {release}", engine_label(name, release, words)) for release in releases]
     return shown
+
+
+def calibrations(scenario: Scenario, words: Words) -> list[Choice]:
+    """None, and those that apply here; the one in use is always among them."""
+    now = scenario.engine.calibration
+    names = {*calibration_names(scenario.engine.name, scenario.accelerator.name), *([now] if now else [])}
+    return [Choice("", words("choices.no_calibration")), *(Choice(name, name) for name in sorted(names))]
 
 
 def engine_label(name: str, release: str, words: Words) -> str:

@@ -111,6 +111,7 @@ class _Fields:
                     item("engine.backend", choices.backends),
                     item("engine.attention_max_batch_mib", when=_is_fork, empty="forms.no_limit"),
                     item("engine.max_mamba_cache_size", when=_with_states),
+                    item("engine.calibration", choices.calibrations),
                 ],
             ),
             RowGroup(

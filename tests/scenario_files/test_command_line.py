@@ -62,7 +62,7 @@ def test_estimate_as_json(samples: list[Path]) -> None:
     done = run("estimate", str(samples[0]), "--json")
     tree = json.loads(done.stdout)
     assert (tree["format"], tree["schema"]) == ("inferometer-estimate", 1)
-    parts = "format schema scenario verdict memory capacity speed cost notes"
+    parts = "format schema scenario verdict memory capacity speed cost calibration notes"
     assert set(tree) == set(parts.split())
     cost = tree["cost"]
     tokens = tree["speed"]["output_tokens_per_s"]["expected"]

@@ -1,0 +1,40 @@
+"""Which calibration an estimate rests on, in words: for the notes and for the line at the bottom."""
+
+from core.catalog.calibrations import applying, calibration_named
+from core.errors import Problem
+from core.spec.checks import LABELS
+from core.spec.scenario import Scenario
+from core.words import Phrase
+
+_FIELD = ("engine.calibration",)
+
+
+def calibration_notes(scenario: Scenario) -> tuple[Problem, ...]:
+    """Nothing where none is named; else which one is in use, or why the one named is not."""
+    name = scenario.engine.calibration
+    if not name:
+        return ()
+    found = calibration_named(name)
+    if found is None:
+        return (Problem("calibration.missing", _FIELD, {"name": name}, "warning"),)
+    if applying(scenario) is None:
+        values = {
+            "name": name,
+            "engine": LABELS.get(found.engine, found.engine),
+            "gpu": ", ".join(found.accelerators),
+        }
+        return (Problem("calibration.elsewhere", _FIELD, values, "warning"),)
+    before, after = (f"{100 * share:.3g}" for share in (found.errors.before, found.errors.after))
+    told: dict[str, object] = {"name": name, "runs": found.errors.runs, "before": before, "after": after}
+    return (Problem("calibration.in_use", _FIELD, told, "note"),)
+
+
+def calibration_status(scenario: Scenario) -> Phrase:
+    """A few words for the line at the bottom."""
+    name = scenario.engine.calibration
+    if not name:
+        return Phrase("status.calibration.none")
+    if calibration_named(name) is None:
+        return Phrase("status.calibration.missing", {"name": name})
+    state = "elsewhere" if applying(scenario) is None else "in_use"
+    return Phrase(f"status.calibration.{state}", {"name": name})

@@ -1,0 +1,30 @@
+"""Where the user's own files lie, for the command line, which has no Qt to ask.
+
+The same places as those of the window: below ``INFEROMETER_HOME`` where that is set, else where the
+system keeps the data of programs.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+_HOME_VARIABLE = "INFEROMETER_HOME"
+_NAME = "inferometer"
+
+
+def data_folder() -> Path:
+    """The program's own folder; it need not exist."""
+    own = os.environ.get(_HOME_VARIABLE)
+    if own:
+        return Path(own) / "data"
+    home = Path.home()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / _NAME
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / _NAME
+    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / _NAME
+
+
+def calibrations_folder() -> Path:
+    """Where calibrations are kept that scenarios use by name."""
+    return data_folder() / "calibrations"
