@@ -74,8 +74,8 @@ def start(
     if paths is not None:
         crash = CrashLog(paths.crash_log)
         crash.install()
-    preferences = Preferences(paths.preferences if paths else None)
     use_folders(*([paths.calibrations] if paths else []))
+    preferences = Preferences(paths.preferences if paths else None)
     words = Words(language_of(language or preferences.choices.language))
     theme.apply(app, theme_name or preferences.choices.theme)
     document, told = _first_document(file, preferences, words)

@@ -46,7 +46,6 @@ class Paths:
         return self.data / "catalogue"
 
     @property
-    @property
     def presets(self) -> Path:
         """The user's own presets, a file each."""
         return self.data / "presets"
@@ -61,6 +60,7 @@ class Paths:
         """Factors fitted to the user's own measurements."""
         return self.data / "calibrations"
 
+    @property
     def crash_log(self) -> Path:
         """What went wrong, newest last."""
         return self.data / "crash.log"

@@ -28,8 +28,8 @@ from core.model.operator_rows import operators_of
 from core.model.operators import PREFILLS, ROUTING_SKEW, TOKENS, Layout, Operators, features
 from core.quantities import EXPECTED, FloatArray
 from core.spec.accelerator import Accelerator
-from core.spec.calibration import Calibration
 from core.spec.architecture import Architecture
+from core.spec.calibration import Calibration
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, Precision
 from core.spec.formats import ComputeFormat
@@ -188,6 +188,7 @@ def plan_of(
     engine: Engine,
     speculative: Speculative | None = None,
     factors: Factors | None = None,
+    calibration: Calibration | None = None,
 ) -> Plan:
     """The plan of a model on one device (or on each of several, side by side) and its group."""
     single = isinstance(accelerators, Accelerator)
@@ -196,12 +197,12 @@ def plan_of(
         Identity(architecture),
         tuple(Identity(device) for device in devices),
         single,
-    calibration: Calibration | None = None,
         deployment,
         precision,
         (engine.name, engine.version, engine.enforce_eager),
         speculative,
         None if factors is None else Identity(factors),
+        None if calibration is None else Identity(calibration),
     )
 
 
@@ -210,12 +211,12 @@ def _plan(
     architecture: Identity[Architecture],
     devices: tuple[Identity[Accelerator], ...],
     single: bool,
-        None if calibration is None else Identity(calibration),
     deployment: Deployment,
     precision: Precision,
     engine: tuple[str, str, bool],
     speculative: Speculative | None,
     factors: Identity[Factors] | None,
+    calibration: Identity[Calibration] | None,
 ) -> Plan:
     arch = architecture.it
     chosen = load_factors() if factors is None else factors.it
@@ -224,7 +225,6 @@ def _plan(
         precision.weights,
         precision.kv_cache,
         layout_of(deployment, speculative),
-    calibration: Identity[Calibration] | None,
         draft_of(arch, speculative),
         ROUTING_SKEW * chosen.of("routing_skew", engine[0], ""),
     )
