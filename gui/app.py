@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 from core.catalog.calibrations import use_folders
 from core.errors import InferometerError, Problem
 from core.files.opening import open_document
+from core.units import show_memory_in
 from core.words import LANGUAGES, Words
 from gui import theme
 from gui.crash import CrashLog
@@ -77,14 +78,19 @@ def start(
     use_folders(*([paths.calibrations] if paths else []))
     preferences = Preferences(paths.preferences if paths else None)
     words = Words(language_of(language or preferences.choices.language))
-    theme.apply(app, theme_name or preferences.choices.theme)
+    theme.apply(app, theme_name or preferences.choices.theme, preferences.choices.text_scale, dressed=False)
+    show_memory_in(preferences.choices.memory_unit)
     document, told = _first_document(file, preferences, words)
     recovery = Recovery(paths.recovery, document) if paths else None
     settings = window_settings(paths.window_state) if paths else None
     recent = RecentFiles(paths.recent if paths else None)
     own = paths.catalogue if paths else None
     window = MainWindow(document, words, preferences, recent, QtDialogs(words), recovery, settings, own)
+    theme.manager.dress(app)
+    window.paths = paths
     window.restore_geometry()
+    if file is None:
+        window.plots_shown.connect(window.state_.restore_place)
     if isinstance(told, Problem):
         window.files.tell(told, file, document.title)
     elif file is not None:

@@ -274,8 +274,8 @@ class Manager(QObject):
         if self.wanted == "system" and isinstance(app, QApplication):
             self.use(app, "system", self.current.scale)
 
-    def use(self, app: QApplication, name: str, scale: float) -> None:
-        """Switch to a theme: "light", "dark", "contrast" or "system"."""
+    def use(self, app: QApplication, name: str, scale: float, *, dressed: bool = True) -> None:
+        """Switch to a theme: "light", "dark", "contrast" or "system"; without the sheet, see ``dress``."""
         self.prepare(app)
         self.wanted = name
         resolved: ThemeName = name if name in NAMES else system_theme()
@@ -283,8 +283,17 @@ class Manager(QObject):
         self.current = new
         app.setPalette(new.palette())
         app.setFont(new.font("body"))
-        app.setStyleSheet(style_sheet(new))
+        if dressed:
+            self.dress(app)
         self.changed.emit()
+
+    def dress(self, app: QApplication) -> None:
+        """Set the style sheet.
+
+        While there is one, every widget that finds its parent is styled anew with all that it holds: a
+        window made before it takes two thirds of the time.
+        """
+        app.setStyleSheet(style_sheet(self.current))
 
 
 manager = Manager()
@@ -316,7 +325,10 @@ def system_theme() -> ThemeName:
     return "dark" if scheme == Qt.ColorScheme.Dark else "light"
 
 
-def apply(app: QApplication, name: str = "system", scale: float = 1.0) -> Theme:
-    """Set style, palette, fonts and the one style sheet.  ``scale`` is the text size, 1.0 to 2.5."""
-    manager.use(app, name, min(2.5, max(0.85, scale)))
+def apply(app: QApplication, name: str = "system", scale: float = 1.0, *, dressed: bool = True) -> Theme:
+    """Set style, palette, fonts and the one style sheet.  ``scale`` is the text size, 1.0 to 2.5.
+
+    Not ``dressed``: the sheet is left to ``manager.dress``.
+    """
+    manager.use(app, name, min(2.5, max(0.85, scale)), dressed=dressed)
     return manager.current

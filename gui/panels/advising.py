@@ -56,6 +56,10 @@ class Advising(QObject):
         self._steps = None
         self._found = []
 
+    def begin(self, point: Estimate) -> None:
+        """Take up an estimate that was there before."""
+        self._on_point(point, 0)
+
     def _on_point(self, point: Estimate, _revision: int) -> None:
         self.drop()
         self._point = point

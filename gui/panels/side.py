@@ -73,6 +73,11 @@ class Side(QObject):
         """The number that was clicked."""
         return self._key
 
+    @property
+    def busy(self) -> bool:
+        """Whether advice or derivation are still to come."""
+        return self.advising.busy or self._later.isActive()
+
     def _connect(self) -> None:
         w, panel = self._workspace, self.panel
         w.cards.selected.connect(self.select)
@@ -140,6 +145,7 @@ class Side(QObject):
         """Take up the results that were there before."""
         if self._estimation.estimate is not None:
             self._on_point(self._estimation.estimate, self._estimation.revision)
+            self.advising.begin(self._estimation.estimate)
 
     def _on_point(self, _point: Estimate, _revision: int) -> None:
         now = time.monotonic()

@@ -166,6 +166,30 @@ class EstimateWorkspace(QWidget):
         items = (self.beside.itemAt(index) for index in range(1, self.beside.count()))
         return [widget for item in items if item is not None and (widget := item.widget()) is not None]
 
+    def forms_as_chosen(self) -> tuple[tuple[str, ...] | None, int]:
+        """Open sections and width of the forms where a person has set them; None and 0 where not."""
+        now = self._open_sections()
+        wide = self.forms.width() if self._width_chosen and not self.forms.isHidden() else 0
+        return (None if now == self._opened else now), wide
+
+    def restore_forms(self, sections: Sequence[str] | None, width: int) -> None:
+        """Set them as they were left."""
+        if sections is not None:
+            for key, section in self.forms.sections.items():
+                section.set_open(key in sections)
+            self._opened = ("",)  # whatever is open now was chosen
+        if width:
+            self._width_chosen = True
+            self._set_forms_width(width)
+
+    def reset_forms(self) -> None:
+        """Sections and width as the size of the window suggests."""
+        self._width_chosen = False
+        if self._sizes is not None:
+            self.forms.open_first(self._sizes.open_sections)
+        self._opened = self._open_sections()
+        self._keep_forms_width()
+
     def _on_splitter_moved(self, _position: int, _index: int) -> None:
         self._width_chosen = True
 
@@ -276,8 +300,9 @@ class EstimateWorkspace(QWidget):
         self.tabs.rest()
 
     def settled(self) -> bool:
-        """Whether the plots show the scenario as it stands."""
-        return self._estimation.shown_revision == self._document.revision
+        """Whether plots, advice and derivation show the scenario as it stands."""
+        shown = self._estimation.shown_revision == self._document.revision
+        return shown and (self._side is None or not self._side.busy)
 
     def parts(self) -> Sequence[QWidget]:
         """What an edit must repaint first."""

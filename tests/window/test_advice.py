@@ -286,3 +286,10 @@ def test_a_time_that_grows_on_is_said_in_words(scenario: Scenario) -> None:
     effect = Effect("time_to_first_token", math.inf, 0.5, True, "meets")
     shown = suggestion_text(replace(some, effects=(effect,)), Words("en")).effects[0]
     assert (shown.old, str(shown.new)) == ("grows on", "500 ms")
+
+
+def test_a_window_that_nobody_has_edited_gives_advice(qtbot: QtBot, window: MainWindow) -> None:
+    window.resize(1440, 900)
+    with qtbot.waitSignal(window.plots_shown, timeout=30_000):
+        window.show()
+    qtbot.waitUntil(lambda: bool(window.workspace.side.panel.advice.items), timeout=10_000)

@@ -73,13 +73,19 @@ def test_it_is_remembered(complete: MainWindow) -> None:
 
 
 def test_there_and_back_nothing_is_left_behind(qtbot: QtBot, complete: MainWindow) -> None:
+    def at_rest() -> bool:
+        """Advice and derivation follow some time after the numbers."""
+        return complete.stack.settled() and bool(complete.workspace.side.panel.advice.items)
+
+    qtbot.waitUntil(at_rest, timeout=10_000)
     settle()
     before = len(complete.findChildren(QWidget))
     headline = complete.workspace.verdict.headline
     for language in ("zh_CN", "en") * 4:
         complete.language.choose(language)
         settle()
-    assert len(complete.findChildren(QWidget)) == before
+        qtbot.waitUntil(at_rest, timeout=10_000)
+    qtbot.waitUntil(lambda: len(complete.findChildren(QWidget)) == before, timeout=10_000)
     assert complete.workspace.verdict.headline == headline
     # What was made before is gone and hears nothing: edits raise nothing.
     complete.document.set_value("deployment.accelerators", 2)
