@@ -13,6 +13,8 @@ from core.errors import InvalidScenario, Problem
 
 GIB = 2**30
 GB = 10**9
+MEMORY_UNITS = {"GiB": GIB, "GB": GB}
+_shown_memory = ["GiB"]  # a habit of the reader, like the decimal mark; nothing is reckoned with it
 
 _BINARY = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -37,6 +39,28 @@ class Shown(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.number} {self.unit}".strip()
+
+
+def show_memory_in(unit: str) -> None:
+    """Show memory in GiB or in GB from now on, everywhere; GiB for a unit that is neither."""
+    _shown_memory[0] = unit if unit in MEMORY_UNITS else "GiB"
+
+
+def memory_unit() -> str:
+    """The unit in which memory is shown: GiB, or GB where the person wants it."""
+    return _shown_memory[0]
+
+
+def memory_size() -> int:
+    """Bytes of the unit in which memory is shown."""
+    return MEMORY_UNITS[_shown_memory[0]]
+
+
+def memory_steps() -> tuple[tuple[int, str], ...]:
+    """Units of amounts of memory of any size, the largest first."""
+    if memory_unit() == "GiB":
+        return ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+    return ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
 def parse_quantity(text: str, unit: str = "") -> float:
@@ -142,8 +166,12 @@ def time_in(seconds: float, unit: str) -> str:
     return three_digits(seconds / size.get(unit, 1.0))
 
 
-def show_bytes(count: float, unit: str = "GiB") -> Shown:
-    """Bytes in GiB (or GB), three significant digits; far less than one in a smaller unit."""
+def show_bytes(count: float, unit: str = "") -> Shown:
+    """Bytes in the unit in which memory is shown, or in GiB or GB where it is given.
+
+    Three significant digits; far less than one in a smaller unit.
+    """
+    unit = unit or memory_unit()
     step, size, names = (2**10, GIB, _BINARY_NAMES) if unit == "GiB" else (10**3, GB, _DECIMAL_NAMES)
     if count == 0 or abs(count) * 100 >= size:
         return Shown(three_digits(count / size), unit)
@@ -155,13 +183,13 @@ def show_bytes(count: float, unit: str = "GiB") -> Shown:
 
 
 def hundredths(parts: Sequence[int], total: int) -> list[int]:
-    """Bytes in hundredths of a GiB that add up to the rounded total (largest remainder).
+    """Bytes in hundredths of a GiB or GB, as shown, that add up to the rounded total (largest remainder).
 
     The total is that of the parts; each part is off by less than one hundredth.
     """
-    exact = [part * 100 / GIB for part in parts]
+    exact = [part * 100 / memory_size() for part in parts]
     floors = [int(value) for value in exact]
-    missing = round(total * 100 / GIB) - sum(floors)
+    missing = round(total * 100 / memory_size()) - sum(floors)
     order = sorted(range(len(parts)), key=lambda i: floors[i] - exact[i])
     for i in order[: max(0, missing)]:
         floors[i] += 1

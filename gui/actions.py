@@ -36,6 +36,15 @@ ActionId = Literal[
     "show_explore",
     "show_recommend",
     "show_simulate",
+    "text_larger",
+    "text_smaller",
+    "text_normal",
+    "memory_gib",
+    "memory_gb",
+    "whats_this",
+    "reset_layout",
+    "save_preset",
+    "manage_presets",
     "quit",
 ]
 
@@ -79,6 +88,15 @@ COMMANDS: tuple[Command, ...] = (
     Command("show_explore", ("Ctrl+3",)),
     Command("show_recommend", ("Ctrl+4",)),
     Command("show_simulate", ("Ctrl+5",)),
+    Command("text_larger", ("Ctrl++", "Ctrl+=")),
+    Command("text_smaller", ("Ctrl+-",)),
+    Command("text_normal", ("Ctrl+0",)),
+    Command("memory_gib", checkable=True, group="memory_unit"),
+    Command("memory_gb", checkable=True, group="memory_unit"),
+    Command("whats_this", ("Shift+F1",)),
+    Command("reset_layout"),
+    Command("save_preset"),
+    Command("manage_presets"),
     Command("quit", ("Ctrl+Q",)),
 )
 

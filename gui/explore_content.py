@@ -11,7 +11,7 @@ from core.planning.explore_axes import Axis, shown_value
 from core.quantities import FloatArray
 from core.spec.change import get_value
 from core.spec.scenario import Scenario
-from core.units import GIB, Shown, show_count, show_time, three_digits
+from core.units import Shown, memory_size, memory_unit, show_count, show_time, three_digits
 from core.words import Words, counted
 from gui.exploration import Picture
 
@@ -35,7 +35,7 @@ def show_result(key: ResultKey, value: float) -> Shown:
     if key in _TIMES:
         return show_time(value)
     if key == "memory_per_device":
-        return Shown(three_digits(value / GIB), "GiB")
+        return Shown(three_digits(value / memory_size()), memory_unit())
     if key == "price":
         return Shown(f"${value:,.0f}", "")
     if key in ("concurrent_users", "kv_tokens"):
@@ -48,7 +48,7 @@ def scale_of(key: ResultKey, most: float) -> tuple[str, float]:
     if key in _TIMES:
         return ("ms", 1e3) if most < 1.0 else ("s", 1.0)
     if key == "memory_per_device":
-        return "GiB", 1 / GIB
+        return memory_unit(), 1 / memory_size()
     return ("$", 1.0) if key == "price" else (_UNITS.get(key, ""), 1.0)
 
 

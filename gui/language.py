@@ -41,11 +41,7 @@ class LanguageSwitch(QObject):
             return
         window.words.speak(language)
         window.actions_[f"language_{window.words.language}"].setChecked(True)  # type: ignore[index]
-        window.setUpdatesEnabled(False)
-        try:
-            self._say_everything()
-        finally:
-            window.setUpdatesEnabled(True)
+        self.say_everything()
 
     def say_frame(self) -> None:
         """Menu and toolbar."""
@@ -55,7 +51,16 @@ class LanguageSwitch(QObject):
         names = {key: words(f"window.workspaces.{key}") for key in KEYS}
         window.toolbar.speak(words("window.menu"), words("actions.language"), names)
 
-    def _say_everything(self) -> None:
+    def say_everything(self, messages_stay: bool = False) -> None:
+        """Write everything that was written down anew."""
+        window = self._window
+        window.setUpdatesEnabled(False)
+        try:
+            self._say_everything(messages_stay)
+        finally:
+            window.setUpdatesEnabled(True)
+
+    def _say_everything(self, messages_stay: bool) -> None:
         window = self._window
         words = window.words
         window.actions_.speak(words)
@@ -65,11 +70,14 @@ class LanguageSwitch(QObject):
         window.sheets.forget()
         window.stack.forget()
         window.shell.forget()
+        if window.habits is not None:
+            window.habits.speak()
         window.drops.frame.set_text(words("intake.drop_here"))
         messages = window.workspace.messages
-        for subject in messages.subjects():
+        for subject in () if messages_stay else messages.subjects():
             messages.drop(subject)  # they are in the language in which they were told
-        window.rescue.offer()
+        if not messages_stay:
+            window.rescue.offer()
         window.status.set_words(words)
         window.estimation.start()
         window.refresh()

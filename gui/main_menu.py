@@ -21,7 +21,10 @@ class MainMenu(QMenu):
         self.samples.aboutToShow.connect(lambda: window.files.fill_samples(self.samples))
         self.recent = QMenu(window)
         self.recent.aboutToShow.connect(lambda: window.files.fill_recent(self.recent))
+        self.presets = QMenu(window)
         self._appearance = QMenu(window)
+        self._text = QMenu(window)
+        self._memory = QMenu(window)
 
     def speak(self, words: Words) -> None:
         """Put everything in, in a language."""
@@ -30,7 +33,10 @@ class MainMenu(QMenu):
         for menu, key in (
             (self.samples, "new_from"),
             (self.recent, "open_recent"),
+            (self.presets, "presets"),
             (self._appearance, "theme"),
+            (self._text, "text_size"),
+            (self._memory, "memory_unit"),
             (window.exports.menu, "export"),
             (window.language.menu, "language"),
         ):
@@ -45,6 +51,7 @@ class MainMenu(QMenu):
         self.addMenu(window.exports.menu)
         self.addSeparator()
         self.addActions([a["undo"], a["redo"], a["paste"]])
+        self.addMenu(self.presets)
         self.addSeparator()
         self.addActions(
             [
@@ -57,15 +64,17 @@ class MainMenu(QMenu):
             ]
         )
         self.addSeparator()
-        self.addActions([a["search"], a["commands"], a["shortcuts"]])
+        self.addActions([a["search"], a["commands"], a["whats_this"], a["shortcuts"]])
         self.addSeparator()
-        self.addAction(a["fold_forms"])
+        self.addActions([a["fold_forms"], a["reset_layout"]])
         self._appearance.clear()
         self._appearance.addActions(
             [a["theme_system"], a["theme_light"], a["theme_dark"], a["theme_contrast"]]
         )
-        self.addMenu(self._appearance)
-        self.addMenu(window.language.menu)
+        self._text.addActions([a["text_larger"], a["text_smaller"], a["text_normal"]])
+        self._memory.addActions([a["memory_gib"], a["memory_gb"]])
+        for menu in (self._appearance, self._text, self._memory, window.language.menu):
+            self.addMenu(menu)
         self.addSeparator()
         self.addAction(a["quit"])
 

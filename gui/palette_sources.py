@@ -71,7 +71,23 @@ class Sources:
 
     def entries(self) -> list[Entry]:
         """All but the catalogue, which is searched and not listed."""
-        return [*self.commands(), *self.fields(), *self.engines(), *self.files(), *self.samples()]
+        found = [*self.commands(), *self.presets(), *self.fields(), *self.engines()]
+        return [*found, *self.files(), *self.samples()]
+
+    def presets(self) -> list[Entry]:
+        """A person's own presets."""
+        habits, words = self._window.habits, self._window.words
+        if habits is None:
+            return []
+        return [
+            Entry(
+                "command",
+                preset.name,
+                lambda preset=preset: habits.use_preset(preset),  # type: ignore[misc]
+                words("palette.use_preset"),
+            )
+            for preset in habits.presets.all()
+        ]
 
     def pasted(self, text: str) -> Entry | None:
         """An engine's command or a configuration that was typed or pasted whole; None for other texts."""

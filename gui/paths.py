@@ -1,5 +1,6 @@
 """The folders of the user, known here and nowhere else, and the one way to write a small file."""
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,3 +99,9 @@ def read_small(path: Path, limit: int = 1 << 24) -> bytes | None:
         return path.read_bytes()
     except OSError:
         return None
+
+
+def set_aside(file: Path) -> None:
+    """Keep one of the program's own files that cannot be read, out of the way: it may still be looked at."""
+    with contextlib.suppress(OSError):
+        file.replace(file.with_name(f"{file.name}.unreadable"))

@@ -94,6 +94,11 @@ class Pinned(QObject):
             found = self._curves[pin.key] = workload_curves(pin.scenario, self.estimate_of(pin))
         return found
 
+    def forget_results(self) -> None:
+        """What was worked out says memory in another unit by now."""
+        self._points.clear()
+        self._curves.clear()
+
     # -- changing --------------------------------------------------------------------------------
 
     def pin(self, scenario: Scenario, name: str = "") -> Pin | None:

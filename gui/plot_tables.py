@@ -15,7 +15,7 @@ from core.planning.started import Started
 from core.quantities import EXPECTED, HIGH, LOW, FloatArray
 from core.reports.as_csv import harmless
 from core.results import Estimate
-from core.units import GIB, show_tokens
+from core.units import memory_size, memory_unit, show_tokens
 from core.words import Words
 
 Cell = str | float | int | None
@@ -63,25 +63,29 @@ def ledger_table(point: Estimate, words: Words) -> DataTable:
         (
             words(f"ledger.{line.key}"),
             line.engine_word,
-            line.bytes / GIB,
+            line.bytes / memory_size(),
             100 * line.bytes / max(ledger.device_bytes, 1),
         )
         for line in ledger.lines
     ]
     for key in ("needed", "budget", "device"):
         count = getattr(ledger, f"{key}_bytes")
-        rows.append((words(f"ledger.{key}"), "", count / GIB, 100 * count / max(ledger.device_bytes, 1)))
-    return DataTable(tuple(words(f"export.heads.{head}") for head in heads), tuple(rows))
+        rows.append(
+            (words(f"ledger.{key}"), "", count / memory_size(), 100 * count / max(ledger.device_bytes, 1))
+        )
+    return DataTable(tuple(words(f"export.heads.{head}", unit=memory_unit()) for head in heads), tuple(rows))
 
 
 def memory_table(curves: WorkloadCurves, words: Words) -> DataTable:
     """Memory of one device over users, a column for each length of a request."""
     lines = (curves.memory, *curves.other_lengths)
     heads = [words("export.heads.users")]
-    heads += [words("export.heads.gib_at", length=show_tokens(line.tokens)) for line in lines]
-    budget = curves.memory_users * 0 + curves.budget_bytes / GIB
-    heads.append(words("export.heads.budget"))
-    return _table(heads, [curves.memory_users, *(line.bytes / GIB for line in lines), budget])
+    heads += [
+        words("export.heads.gib_at", unit=memory_unit(), length=show_tokens(line.tokens)) for line in lines
+    ]
+    budget = curves.memory_users * 0 + curves.budget_bytes / memory_size()
+    heads.append(words("export.heads.budget", unit=memory_unit()))
+    return _table(heads, [curves.memory_users, *(line.bytes / memory_size() for line in lines), budget])
 
 
 def _band(name: str, values: FloatArray, words: Words) -> tuple[list[str], list[FloatArray]]:
@@ -134,12 +138,12 @@ def operators_table(started: Started | None, words: Words) -> DataTable | None:
             )
             for op in phase.operators
         ]
-    return DataTable(tuple(words(f"export.heads.{head}") for head in heads), tuple(rows))
+    return DataTable(tuple(words(f"export.heads.{head}", unit=memory_unit()) for head in heads), tuple(rows))
 
 
 def life_table(life: RequestLife | None, words: Words) -> DataTable | None:
     """Cache of one request over its life."""
     if life is None:
         return None
-    heads = tuple(words(f"export.heads.{key}") for key in ("seconds", "tokens", "gib"))
-    return _table(heads, [life.seconds, life.tokens, life.cache_bytes / GIB])
+    heads = tuple(words(f"export.heads.{key}", unit=memory_unit()) for key in ("seconds", "tokens", "gib"))
+    return _table(heads, [life.seconds, life.tokens, life.cache_bytes / memory_size()])

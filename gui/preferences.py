@@ -3,6 +3,7 @@
 Window geometry is not a choice and lives apart, in ``window.ini``.
 """
 
+import json
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from PySide6.QtCore import QObject, QSettings, Signal
 from gui.paths import read_small, write_atomically
 
 LatencyAs = Literal["tpot", "itl"]
+MemoryUnit = Literal["GiB", "GB"]
 ThemeChoice = Literal["system", "light", "dark", "contrast"]
 LAYOUT_VERSION = 1  # geometry kept by another layout is dropped
 
@@ -27,6 +29,8 @@ class Choices(BaseModel):
     last_document: str = ""  # path, or "sample:NAME"
     latency_as: LatencyAs = "tpot"  # what the card "Per token" shows
     users_were_dragged: bool = False  # the hint beside the tabs is shown until then
+    text_scale: float = 1.0  # of the text, and of everything that is measured by it
+    memory_unit: MemoryUnit = "GiB"  # in which memory is shown
 
 
 class Preferences(QObject):
@@ -62,7 +66,16 @@ def _read(path: Path | None) -> Choices:
         return Choices()
     try:
         return Choices.model_validate_json(content)
-    except ValidationError:
+    except ValidationError as error:
+        return _sound_part(content, {str(fault["loc"][0]) for fault in error.errors() if fault["loc"]})
+
+
+def _sound_part(content: bytes, unsound: set[str]) -> Choices:
+    """What can be read of a file in which some values cannot: one bad choice does not lose the others."""
+    try:
+        tree = json.loads(content)
+        return Choices.model_validate({key: value for key, value in tree.items() if key not in unsound})
+    except (ValueError, AttributeError, RecursionError):  # no JSON, no object
         return Choices()
 
 

@@ -59,6 +59,7 @@ class Recovery(QObject):
         self._writing: threading.Thread | None = None
         self._written = True
         self._pinned: Pinned | None = None
+        self.pins_are_kept = False  # elsewhere: pins alone are nothing that could be lost
         document.changed.connect(self._on_changed)
         document.clean_changed.connect(self._on_clean_changed)
 
@@ -75,7 +76,8 @@ class Recovery(QObject):
             self._timer.start()
 
     def _nothing_to_lose(self) -> bool:
-        return self._document.is_clean and not (self._pinned is not None and self._pinned.pins)
+        pins = () if self.pins_are_kept or self._pinned is None else self._pinned.pins
+        return self._document.is_clean and not pins
 
     def restore_pins(self, found: Found) -> None:
         """Put the pinned scenarios of what was left behind back, unless there are new ones."""

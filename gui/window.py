@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSettings, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
@@ -35,11 +36,15 @@ from gui.shell import Shell
 from gui.sizes import sizes_for
 from gui.statusbar import Complaint, StatusBar
 from gui.toolbar import Toolbar
+from gui.window_state import WindowState
 from gui.workspaces.estimate import EstimateWorkspace
 from gui.workspaces.registry import KEYS, Context, Workspaces
 
+if TYPE_CHECKING:  # at run time they come after the first paint
+    from gui.habits import Habits
+    from gui.paths import Paths
+
 LEAST = QSize(960, 600)
-FIRST = QSize(1440, 900)
 
 
 class MainWindow(QWidget):
@@ -69,7 +74,9 @@ class MainWindow(QWidget):
         self.recent = recent
         self.dialogs = dialogs
         self.recovery = recovery
-        self._settings = settings
+        self.state_ = WindowState(self, settings)
+        self.paths: Paths | None = None  # of presets and pins; None keeps neither
+        self.habits: Habits | None = None
         self._may_close = False
         self._titled = ""
         document.describe = self._describe
@@ -230,6 +237,9 @@ class MainWindow(QWidget):
         if self.workspace.plots:
             return
         self.workspace.load_plots()
+        from gui.habits import Habits
+
+        self.habits = Habits(self)
         self.sheets.tell_problems()
         QTimer.singleShot(0, self._announce)
 
@@ -405,15 +415,22 @@ class MainWindow(QWidget):
         QTimer.singleShot(0, self.close)  # not from within the event that asked
 
     def _keep_geometry(self) -> None:
-        if self._settings is not None:
-            self._settings.setValue("geometry", self.saveGeometry())
+        self.state_.keep()
+        if self.habits is not None:
+            self.habits.flush()
 
     def restore_geometry(self) -> None:
         """As it was left, or the first size, within the screen."""
-        geometry = self._settings.value("geometry") if self._settings is not None else None
-        if geometry is None or not self.restoreGeometry(geometry):
-            room = self.screen().availableSize()
-            self.resize(FIRST.boundedTo(room))
+        self.state_.restore()
+
+    def folded_for_room(self) -> bool:
+        """Whether the forms are folded because the window is narrow."""
+        return self._folded_for_room
+
+    def say_again(self) -> None:
+        """Memory is shown in another unit: everything that tells of it is told anew."""
+        self.pinned.forget_results()
+        self.language.say_everything(messages_stay=True)
 
     def changeEvent(self, event: QEvent) -> None:
         """Leaving the window ends the running edit."""

@@ -3,14 +3,14 @@
 import math
 from typing import Literal
 
-from core.units import Shown
+from core.units import MEMORY_UNITS, Shown, memory_unit
 
 Unit = Literal[
     "count",  # a bare number, whole ones with grouping
     "share",  # a bare number between 0 and 1, or a factor
     "tokens",
     "B",  # bytes, exact
-    "GiB",  # bytes in GiB
+    "GiB",  # bytes in GiB, or in GB where memory is shown so
     "GB",  # bytes in GB: beside a bandwidth
     "s",
     "FLOP",
@@ -58,11 +58,12 @@ def shown(value: float, unit: Unit) -> Shown:
         text = f"{int(value):,}".replace("-", "−") if whole else digits(value)
         return Shown(text, {"tokens": "tok", "B": "B", "bits": "bit"}.get(unit, ""))
     if unit in ("GiB", "GB"):
-        scaled = value / (2**30 if unit == "GiB" else 1e9)
+        name = memory_unit() if unit == "GiB" else "GB"  # beside a bandwidth it is GB always
+        scaled = value / MEMORY_UNITS[name]
         if 0 < abs(scaled) < 0.01:
-            small = value / (2**20 if unit == "GiB" else 1e6)
-            return Shown(digits(small), "MiB" if unit == "GiB" else "MB")
-        return Shown(digits(scaled), unit)
+            small = value / (2**20 if name == "GiB" else 1e6)
+            return Shown(digits(small), "MiB" if name == "GiB" else "MB")
+        return Shown(digits(scaled), name)
     if unit == "s":
         for limit, factor, name in ((1e-3, 1e6, "µs"), (1.0, 1e3, "ms")):
             if 0 < abs(value) < limit:

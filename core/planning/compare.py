@@ -15,14 +15,7 @@ from core.results import Estimate
 from core.spec.base import field_meta
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
-from core.units import (
-    GIB,
-    Shown,
-    show_count,
-    show_time,
-    show_tokens,
-    three_digits,
-)
+from core.units import Shown, memory_size, memory_unit, show_count, show_time, show_tokens, three_digits
 from core.words import Phrase
 
 Section = Literal["inputs", "results", "memory", "cost"]
@@ -271,7 +264,7 @@ def _memory(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
         base = float(sizes[baseline])
         cells = []
         for index, size in enumerate(sizes):
-            shown = Shown(f"{size / GIB:.2f}", "GiB") if size else Shown("–", "")
+            shown = Shown(f"{size / memory_size():.2f}", memory_unit()) if size else Shown("–", "")
             value = float(size) if size else None  # a dash has no distance
             cells.append(_cell(index != baseline, (value, shown, lower), base or None))
         rows.append(Row("memory", key, Phrase(f"ledger.{key}"), tuple(cells)))

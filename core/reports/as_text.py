@@ -8,7 +8,16 @@ from core.quantities import Range
 from core.results import Estimate, Speed
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
-from core.units import GIB, hundredths, show_count, show_time, show_tokens, three_digits, time_in
+from core.units import (
+    hundredths,
+    memory_size,
+    memory_unit,
+    show_count,
+    show_time,
+    show_tokens,
+    three_digits,
+    time_in,
+)
 from core.words import Words, counted, percent
 
 _MARKS = {"good": "✓", "warn": "!", "bad": "✗"}
@@ -96,7 +105,9 @@ def _memory(estimate: Estimate, words: Words) -> str:
         for line, cents in zip(inside, shown, strict=True)
     ]
     spare = sum(c for line, c in zip(inside, shown, strict=True) if line.key == "kv_cache_spare")
-    device, budget = round(100 * ledger.device_bytes / GIB), round(100 * ledger.budget_bytes / GIB)
+    device, budget = (
+        round(100 * size / memory_size()) for size in (ledger.device_bytes, ledger.budget_bytes)
+    )
     totals = {"needed": sum(shown) - spare, "budget_bytes": budget, "outside": device - budget}
     if not ledger.fits:
         totals = {"needed": sum(shown), "budget_bytes": budget, "too_much": sum(shown) - budget}
@@ -109,7 +120,7 @@ def _memory(estimate: Estimate, words: Words) -> str:
 
 
 def _gib(cents: int) -> tuple[str, str]:
-    return f"{cents / 100:,.2f}", "GiB"
+    return f"{cents / 100:,.2f}", memory_unit()
 
 
 def _speed(speed: Speed, words: Words) -> str:

@@ -11,7 +11,7 @@ from core.planning.compare import cost_values, difference_table
 from core.quantities import Range
 from core.reports.plots import Picture, pictures_of
 from core.results import Estimate
-from core.units import GIB, Shown, show_count, show_time, show_tokens, three_digits
+from core.units import Shown, memory_size, memory_unit, show_count, show_time, show_tokens, three_digits
 from core.version import VERSION
 from core.words import Phrase, Words, percent
 
@@ -162,7 +162,7 @@ def _precise(value: float, unit: Unit) -> Shown:
     if unit in ("count", "tokens"):
         return Shown(show_count(value), "")
     text = shown(value, unit)
-    return Shown(three_digits(value / GIB), "GiB") if unit == "GiB" else text
+    return Shown(three_digits(value / memory_size()), memory_unit()) if unit == "GiB" else text
 
 
 def _ledger(point: Estimate, words: Words) -> Table:
@@ -172,7 +172,7 @@ def _ledger(point: Estimate, words: Words) -> Table:
         (
             words(f"ledger.{line.key}"),
             line.engine_word,
-            f"{line.bytes / GIB:,.3f}",
+            f"{line.bytes / memory_size():,.3f}",
             f"{line.bytes:,}",
             words.phrase(percent(line.bytes / whole, 1)),
         )
@@ -180,9 +180,10 @@ def _ledger(point: Estimate, words: Words) -> Table:
     ]
     total = sum(line.bytes for line in ledger.lines)
     share = words.phrase(percent(total / whole, 1))
-    rows.append((words("reports.sum"), "", f"{total / GIB:,.3f}", f"{total:,}", share))
+    rows.append((words("reports.sum"), "", f"{total / memory_size():,.3f}", f"{total:,}", share))
     head = tuple(
-        words(f"reports.columns.{name}") for name in ("line", "engine_word", "gib", "bytes", "share")
+        words(f"reports.columns.{name}", unit=memory_unit())
+        for name in ("line", "engine_word", "gib", "bytes", "share")
     )
     return Table("ledger", words("ledger.title"), head, tuple(rows), (2, 3, 4), sum=True)
 
@@ -221,7 +222,7 @@ def effect_text(key: str, value: float | None) -> str:
     if key in ("time_to_first_token", "time_per_output_token"):
         return str(show_time(value))
     if key == "memory_per_device":
-        return f"{three_digits(value / GIB)} GiB"
+        return f"{three_digits(value / memory_size())} {memory_unit()}"
     if key == "price":
         return f"${value:,.0f}"
     if key in ("users", "concurrent_users"):

@@ -10,7 +10,7 @@ from core.planning.sweep import workload_curves
 from core.quantities import EXPECTED, HIGH, LOW, FloatArray
 from core.reports.svg import BOUNDS, INK3, Chart, Curve, bars, draw, stacked
 from core.results import Estimate
-from core.units import GIB, show_count, show_time, show_tokens
+from core.units import memory_size, memory_unit, show_count, show_time, show_tokens
 from core.words import Words
 
 _MOST_POINTS = 80
@@ -39,12 +39,17 @@ def pictures_of(point: Estimate, words: Words) -> tuple[Picture, ...]:
 def _ledger(point: Estimate, words: Words) -> Picture:
     lines = [line for line in point.ledger.lines if line.bytes > 0]
     rows = [
-        (line.key, words(f"ledger.{line.key}"), line.bytes / GIB, f"{line.bytes / GIB:,.2f} GiB")
+        (
+            line.key,
+            words(f"ledger.{line.key}"),
+            line.bytes / memory_size(),
+            f"{line.bytes / memory_size():,.2f} {memory_unit()}",
+        )
         for line in lines
     ]
-    budget = point.ledger.budget_bytes / GIB
+    budget = point.ledger.budget_bytes / memory_size()
     title = words("ledger.title")
-    mark = (budget, words("ledger.budget_mark", value=f"{budget:,.2f} GiB"))
+    mark = (budget, words("ledger.budget_mark", value=f"{budget:,.2f} {memory_unit()}"))
     return Picture("ledger", title, stacked(rows, mark, title))
 
 
@@ -63,18 +68,20 @@ def _memory(point: Estimate, curves: WorkloadCurves, words: Words) -> Picture:
     keep = _indices(len(curves.memory_users))
     users = _thinned(curves.memory_users, keep)
     lines = [curves.memory, *curves.other_lengths]
-    drawn = [Curve(show_tokens(one.tokens), users, _thinned(one.bytes / GIB, keep)) for one in lines]
-    budget = curves.budget_bytes / GIB
+    drawn = [
+        Curve(show_tokens(one.tokens), users, _thinned(one.bytes / memory_size(), keep)) for one in lines
+    ]
+    budget = curves.budget_bytes / memory_size()
     chart = Chart(
         title,
         words("reports.axes.users"),
-        words("reports.axes.gib"),
+        words("reports.axes.gib", unit=memory_unit()),
         drawn,
-        ((budget, words("ledger.budget_mark", value=f"{budget:,.2f} GiB")),),
-        (curves.users, point.ledger.needed_bytes / GIB, show_count(curves.users)),
-        most_y=1.5 * max(budget, point.ledger.device_bytes / GIB),
+        ((budget, words("ledger.budget_mark", value=f"{budget:,.2f} {memory_unit()}")),),
+        (curves.users, point.ledger.needed_bytes / memory_size(), show_count(curves.users)),
+        most_y=1.5 * max(budget, point.ledger.device_bytes / memory_size()),
     )
-    names = [words("reports.axes.users"), *(f"GiB, {one.name}" for one in drawn)]
+    names = [words("reports.axes.users"), *(f"{memory_unit()}, {one.name}" for one in drawn)]
     columns = tuple(zip(names, (users, *(tuple(one.y) for one in drawn)), strict=True))
     return Picture("memory_over_users", title, draw(chart), columns)
 

@@ -59,6 +59,7 @@ class FormsPanel(QScrollArea):
 
     details_asked = Signal(str)
     computer_asked = Signal()
+    presets_asked = Signal(object)  # a menu of presets is opened: a person's own belong into it too
 
     def __init__(self, document: Document, words: Words, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -86,7 +87,7 @@ class FormsPanel(QScrollArea):
             hardware.build(document, words, self.catalogue, self.computer_asked.emit),
             precision.build(document, words),
             engine.build(document, words),
-            workload.build(document, words),
+            workload.build(document, words, self.presets_asked.emit),
             targets.build(document, words),
         ]
         self.sections: dict[str, Section] = {}

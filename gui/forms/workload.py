@@ -89,8 +89,8 @@ class _PresetState:
         return int(found[name])
 
 
-def build(document: Document, words: Words) -> Part:
-    """Load, lengths, and presets in the head."""
+def build(document: Document, words: Words, add_own: Callable[[QMenu], object] | None = None) -> Part:
+    """Load, lengths, and presets in the head; ``add_own`` puts a person's own presets into their menu."""
     load = bind(document, "workload.load", words, choices=choices.loads, segmented=True)
     users = bind(document, "workload.users", words, unit="")
     rate = bind(document, "workload.request_rate", words)
@@ -114,6 +114,8 @@ def build(document: Document, words: Words) -> Part:
         lengths[0].show_note(words("forms.length_raised", length=length) if state.raised_to else "")
 
     button = _preset_button(document, words, state, refresh)
+    if add_own is not None:
+        button.menu().aboutToShow.connect(lambda: add_own(button.menu()))
     return Part("workload", [load, users, rate, *lengths], _summary, refresh, button)
 
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from core.planning.curves import WorkloadCurves
 from core.quantities import EXPECTED, FloatArray
 from core.results import Estimate
-from core.units import GIB, show_count, three_digits
+from core.units import memory_size, memory_unit, show_count, three_digits
 from core.words import Words
 from gui.plots.area import Curve
 from gui.plots.base import PlotPane, badge, has_point, users_of
@@ -124,7 +124,11 @@ class CompareCurves(PlotPane):
 
     def caption(self) -> str:
         """The unit."""
-        return self.words("plots.compare_memory.caption") if self.kind == "memory" else self.unit
+        return (
+            self.words("plots.compare_memory.caption", unit=memory_unit())
+            if self.kind == "memory"
+            else self.unit
+        )
 
     def missing(self, curves: WorkloadCurves, estimate: Estimate) -> tuple[str, ...]:
         """None of them starts."""
@@ -155,7 +159,7 @@ class CompareCurves(PlotPane):
         if target is not None and target < _FAR * max(wanted, 1e-12):
             wanted = max(wanted, 1.1 * target)
         if self.kind == "memory":
-            self.unit, self.factor = "GiB", 1 / GIB
+            self.unit, self.factor = memory_unit(), 1 / memory_size()
         elif self.kind == "throughput":
             self.unit, self.factor = self.words("units.tok_per_s"), 1.0
         else:

@@ -7,7 +7,7 @@ from core.memory.ledger import LineKey
 from core.planning.curves import LengthLine, WorkloadCurves
 from core.quantities import FloatArray
 from core.results import Estimate
-from core.units import GIB, show_count, show_tokens, three_digits
+from core.units import memory_size, memory_unit, show_count, show_tokens, three_digits
 from core.words import counted
 from gui.plots.area import Curve, Look
 from gui.plots.base import Ghost, PlotPane, has_point, users_of
@@ -56,7 +56,7 @@ class MemoryOverUsers(PlotPane):
             wanted = max(wanted, 0.96 * largest(curves.memory.bytes[shown]))
         elif not estimate.ledger.fits:
             wanted = max(wanted, at(users, curves.memory_users, curves.memory.bytes))
-        self.panel.y = value_axis(wanted / GIB)
+        self.panel.y = value_axis(wanted / memory_size())
 
     def layout_panels(self, inner: QRectF) -> None:
         """One panel whose flag has a row of its own."""
@@ -67,15 +67,15 @@ class MemoryOverUsers(PlotPane):
         end = self.panel.x.end
         fits = estimate.ledger.fits
         fixed = dict(curves.fixed)
-        weights = fixed.get("weights", 0) / GIB
+        weights = fixed.get("weights", 0) / memory_size()
         self.weights_area.area(0, end, 0, weights)
         self.weights_edge.set(np.array([0, end]), np.array([weights, weights]))
         base = self._thin_bands(weights, fixed, end)
         stop = min(end, curves.memory.full_at) if fits else end
-        x, top = _until(curves.memory_users, curves.memory.bytes / GIB, stop)
+        x, top = _until(curves.memory_users, curves.memory.bytes / memory_size(), stop)
         self.kv_area.between(x, np.full_like(x, base), np.maximum(top, base))
         self.kv_edge.set(x, top)
-        budget = curves.budget_bytes / GIB
+        budget = curves.budget_bytes / memory_size()
         used, unused = (self.budget, self.excess) if fits else (self.excess, self.budget)
         used.set(np.array([0, end]), np.array([budget, budget]))
         unused.clear()
@@ -92,7 +92,7 @@ class MemoryOverUsers(PlotPane):
         A band too low to be seen is merged with its neighbour.
         """
         parts: list[tuple[LineKey, float]] = [
-            (k, fixed.get(k, 0) / GIB) for k in _THIN if fixed.get(k, 0) > 0
+            (k, fixed.get(k, 0) / memory_size()) for k in _THIN if fixed.get(k, 0) > 0
         ]
         merged: list[list[tuple[LineKey, float]]] = []
         for part in parts:
@@ -126,7 +126,7 @@ class MemoryOverUsers(PlotPane):
             draw.line(rect.left(), y, rect.right(), y, current.canvas)
         x = panel.px(users)
         thin = panel.py(self.thin_top)
-        weights_top = panel.py(dict(curves.fixed).get("weights", 0) / GIB)
+        weights_top = panel.py(dict(curves.fixed).get("weights", 0) / memory_size())
         if in_sight:
             # A halo keeps the line apart from bands of any colour.
             draw.fill(QRectF(x - 1.5, thin, 3, weights_top - thin), current.canvas)
@@ -144,26 +144,27 @@ class MemoryOverUsers(PlotPane):
             self.ghost_name(draw, panel, ghost, *_ghost_line(ghost, panel.x.end))
         self._area_names(draw, curves)
         if self.pointer is not None:
-            value = at(self.pointer, curves.memory_users, curves.memory.bytes) / GIB
+            value = at(self.pointer, curves.memory_users, curves.memory.bytes) / memory_size()
             if value <= panel.y_end:
                 draw.dot(panel.px(self.pointer), panel.py(value), current.ledger["kv_cache"])
         if in_sight:
             value = at(users, curves.memory_users, curves.memory.bytes)
             value = min(value, float(curves.budget_bytes)) if fits else value
-            self.ring(draw, x, panel.py(min(value / GIB, panel.y_end)))
+            self.ring(draw, x, panel.py(min(value / memory_size(), panel.y_end)))
         if not fits:
             self._needed(draw, curves, estimate)
 
     def _needed(self, draw: Draw, curves: WorkloadCurves, estimate: Estimate) -> None:
         """What the account beside it says, at the users that it counts."""
         panel, count = self.panel, counted_users(estimate)
-        needed = estimate.ledger.needed_bytes / GIB
+        needed = estimate.ledger.needed_bytes / memory_size()
         x, y = panel.px(count), panel.py(needed)
         users = users_of(estimate)
         own = abs(count - users) < 0.5
         text = self.words(
             "plots.memory_over_users.needed",
             memory=three_digits(needed),
+            unit=memory_unit(),
             users=self.words.phrase(counted("units.users", count)),
         )
         draw.avoid(*self._pixels(curves, curves.memory, panel.x.end))
@@ -185,7 +186,7 @@ class MemoryOverUsers(PlotPane):
         """Where lines meet the budget, the own one first; other lengths only where they can be named."""
         panel, current = self.panel, draw.theme
         rect = panel.rect
-        y = panel.py(curves.budget_bytes / GIB)
+        y = panel.py(curves.budget_bytes / memory_size())
         row = y - current.px(11)
         beyond = self.estimate is not None and not self.estimate.ledger.fits
         draw.avoid(*self._pixels(curves, curves.memory, panel.x.end if beyond else curves.memory.full_at))
@@ -226,7 +227,7 @@ class MemoryOverUsers(PlotPane):
     def _pixels(self, curves: WorkloadCurves, line: LengthLine, stop: float) -> tuple[FloatArray, FloatArray]:
         """A line as it is drawn, up to ``stop`` users."""
         panel = self.panel
-        x, y = _until(curves.memory_users, line.bytes / GIB, min(panel.x.end, stop))
+        x, y = _until(curves.memory_users, line.bytes / memory_size(), min(panel.x.end, stop))
         return (
             panel.rect.left() + panel.rect.width() * x / panel.x.end,
             panel.rect.bottom() - panel.rect.height() * y / panel.y_end,
@@ -267,7 +268,7 @@ class MemoryOverUsers(PlotPane):
         bounds.setBottom(panel.py(self.thin_top))
         right = panel.rect.right() - 3
         x = panel.value_at(right - draw.width(text, role) / 2)
-        y = panel.py(at(x, self.curves.memory_users, line.bytes) / GIB)
+        y = panel.py(at(x, self.curves.memory_users, line.bytes) / memory_size())
         for dy in (-12, 12, -18, 18, -25):
             if draw.text_if_free(right, y + current.px(dy), text, colour, bounds, role=role, align="right"):
                 return True
@@ -276,8 +277,8 @@ class MemoryOverUsers(PlotPane):
     def _excess(self, draw: Draw, curves: WorkloadCurves) -> None:
         """The budget in red, with its value."""
         panel = self.panel
-        budget = curves.budget_bytes / GIB
-        text = self.words("plots.memory_over_users.budget_value", value=f"{budget:,.2f} GiB")
+        budget = curves.budget_bytes / memory_size()
+        text = self.words("plots.memory_over_users.budget_value", value=f"{budget:,.2f} {memory_unit()}")
         y = panel.py(budget)
         draw.taken.append(QRectF(panel.rect.left(), y - 2, panel.rect.width(), 4))
         for dy in (11, -11):
@@ -304,7 +305,7 @@ class MemoryOverUsers(PlotPane):
     def _area_names(self, draw: Draw, curves: WorkloadCurves) -> None:
         """Names inside the areas where they are high enough."""
         panel, current = self.panel, draw.theme
-        weights = dict(curves.fixed).get("weights", 0) / GIB
+        weights = dict(curves.fixed).get("weights", 0) / memory_size()
         line = current.px(16)
         if panel.height_of(weights) > line + 6:
             y = panel.py(weights) + min(panel.height_of(weights) / 2, current.px(36))
@@ -338,7 +339,7 @@ class MemoryOverUsers(PlotPane):
         rights = [place.right(), panel.px(users_of(self.estimate)) - 8 if self.estimate else place.right()]
         for right in rights:
             left = right - draw.width(name, "caption_medium")
-            edge = at(panel.value_at(left), curves.memory_users, curves.memory.bytes) / GIB
+            edge = at(panel.value_at(left), curves.memory_users, curves.memory.bytes) / memory_size()
             if panel.py(edge) < y - line / 2 and draw.text_if_free(
                 right, y, name, current.ink2, place, role="caption_medium", align="right"
             ):
@@ -347,12 +348,13 @@ class MemoryOverUsers(PlotPane):
     def reading_at(self, users: float, curves: WorkloadCurves, estimate: Estimate) -> str:
         """Users, memory, and how much is spare or too much."""
         used = at(users, curves.memory_users, curves.memory.bytes)
-        spare = (curves.budget_bytes - used) / GIB
+        spare = (curves.budget_bytes - used) / memory_size()
         key = "reading_spare" if spare >= 0 else "reading_excess"
         return self.words(
             f"plots.memory_over_users.{key}",
             users=self.users_phrase(users),
-            memory=three_digits(used / GIB),
+            memory=three_digits(used / memory_size()),
+            unit=memory_unit(),
             rest=three_digits(abs(spare)),
         )
 
@@ -369,6 +371,6 @@ def _until(x: FloatArray, y: FloatArray, stop: float) -> tuple[FloatArray, Float
 
 
 def _ghost_line(ghost: Ghost, end: float) -> tuple[FloatArray, FloatArray]:
-    """Memory of another scenario over users, GiB, until its own budget is full."""
+    """Memory of another scenario over users, as shown, until its own budget is full."""
     line = ghost.curves.memory
-    return _until(ghost.curves.memory_users, line.bytes / GIB, min(end, line.full_at))
+    return _until(ghost.curves.memory_users, line.bytes / memory_size(), min(end, line.full_at))

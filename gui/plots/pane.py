@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
+from core.units import memory_unit
 from core.words import Words
 from gui.plots.area import Curve, Look, PlotArea
 from gui.plots.axes import axes, empty_lines
@@ -82,7 +83,7 @@ class Pane(QWidget):
 
     def caption(self) -> str:
         """The line under the title."""
-        return self.words(f"plots.{self.key}.caption")
+        return self.words(f"plots.{self.key}.caption", unit=memory_unit())
 
     def look(self) -> Look:
         """How the curves are drawn."""

@@ -10,7 +10,16 @@ from PySide6.QtWidgets import QWidget
 
 from core.planning.request_life import RequestLife, Span
 from core.planning.started import Started
-from core.units import GIB, Shown, show_count, show_time, show_tokens, three_digits
+from core.units import (
+    Shown,
+    memory_size,
+    memory_steps,
+    memory_unit,
+    show_count,
+    show_time,
+    show_tokens,
+    three_digits,
+)
 from core.words import Words, counted
 from gui.plots import shades
 from gui.plots.area import Curve, Look
@@ -25,7 +34,6 @@ from gui.theme import Theme, theme
 _BAR, _NAME, _FAN, _MARK = 26, 16, 28, 18
 _ENLARGE_BELOW = 0.5  # share of the picture below which the time to the first token is drawn larger
 _LEAST_SLOT = 3.0  # pixels of an interruption that is still drawn one by one
-_MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +66,7 @@ class RequestTimeline(Pane):
         self.started: Started | None = None
         self._pointer: QPointF | None = None
         self._factor, self._unit = 1.0, "s"
-        self._size, self._size_unit = float(GIB), "GiB"
+        self._size, self._size_unit = float(memory_size()), memory_unit()
         self._whole = _Bar(QRectF(), 0.0, 1.0)
         self._enlarged: _Bar | None = None
         super().__init__(words, parent)
@@ -101,7 +109,8 @@ class RequestTimeline(Pane):
         self.panel.x_text = self.panel.x.text
         self.panel.x_unit = "{n} " + self._unit
         most = float(life.cache_bytes.max()) if life.cache_bytes.size else 0.0
-        self._size, self._size_unit = (float(GIB), "GiB") if most >= 0.2 * GIB else (float(_MIB), "MiB")
+        size, unit = memory_steps()[1 if most >= 0.2 * memory_size() else 2]
+        self._size, self._size_unit = float(size), unit
         self.panel.y = value_axis(most / self._size, low=True)
         self.panel.title = self.words("plots.request_life.cache", unit=self._size_unit)
 

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from core.planning.request_life import prompt_step_tokens
 from core.planning.started import Started
 from core.serving.load import OperatorTime, Phase
-from core.units import show_count, show_time, show_tokens, three_digits
+from core.units import memory_steps, show_count, show_time, show_tokens, three_digits
 from core.words import Phrase, Words, counted, percent
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K"))
-_BINARY = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 NONE = "–"
 _LEAST_SAID = 0.005  # share of a bound that the summary still names
 
@@ -116,7 +115,7 @@ def binary(count: float) -> str:
     """Bytes in the unit that suits them; a dash for none."""
     if not math.isfinite(count):
         return NONE
-    for size, unit in _BINARY:
+    for size, unit in memory_steps():
         if count >= 0.9995 * size:
             return f"{three_digits(count / size)} {unit}"
     return f"{count:.0f} B" if count > 0 else NONE

@@ -30,7 +30,7 @@ from core.spec.architecture import (
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.support import weight_formats_of
-from core.units import GIB, show_count, show_tokens, three_digits
+from core.units import memory_size, memory_steps, memory_unit, show_count, show_tokens, three_digits
 from core.words import Words, percent
 from gui.forms.model import size_text
 from gui.sheets.fact_table import Fact
@@ -42,7 +42,7 @@ _MOST_LAYERS = 24  # rows of layer groups that are listed one by one
 def amount(count: Fraction | float) -> str:
     """Bytes in the unit that keeps the number short."""
     value = float(count)
-    for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+    for factor, unit in memory_steps()[1:]:
         if value >= factor:
             return f"{three_digits(value / factor)} {unit}"
     return f"{three_digits(value)} B"
@@ -221,7 +221,7 @@ def format_facts(scenario: Scenario, words: Words) -> list[Fact]:
     return [
         Fact(
             WEIGHT_FORMATS[key].label,
-            f"{three_digits(size / GIB)} GiB",
+            f"{three_digits(size / memory_size())} {memory_unit()}",
             words("sheet.published") if key == published else "",
             marked=key == now,
         )

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from core.planning.suggestion import Effect, Suggestion
-from core.units import GIB, Shown, show_count, show_time, three_digits, time_in
+from core.units import Shown, memory_size, memory_unit, show_count, show_time, three_digits, time_in
 from core.words import Words
 
 _ROWS = 2  # effects on show; one more where the change itself misses a target
@@ -72,7 +72,7 @@ def _pair(key: str, before: float | None, after: float | None, words: Words) -> 
         old, new = (_endless(value, words) or _time(value, unit) for value in (before, after))
         return old, Shown(new, "" if _endless(after, words) else unit)
     if key == "memory_per_device":
-        return _number(before, 1 / GIB), Shown(_number(after, 1 / GIB), "GiB")
+        return _number(before, 1 / memory_size()), Shown(_number(after, 1 / memory_size()), memory_unit())
     if key in ("concurrent_users", "users"):
         return _whole(before), Shown(_whole(after), "")
     if key == "price":

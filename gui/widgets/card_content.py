@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 from core.planning.request_life import TokenGaps, token_gaps
 from core.quantities import Range
 from core.results import Estimate
-from core.units import GIB, Shown, show_bytes, show_count, show_time, show_tokens, three_digits, time_in
+from core.units import (
+    Shown,
+    memory_size,
+    show_bytes,
+    show_count,
+    show_time,
+    show_tokens,
+    three_digits,
+    time_in,
+)
 from core.words import Words
 
 CARD_KEYS = (
@@ -184,7 +193,7 @@ def _memory(estimate: Estimate, words: Words) -> Card:
     longest = max(ledger.device_bytes, needed, 1)
     shown = show_bytes(needed)
     # As in the account beside it, which has two decimals.
-    over = abs(budget - needed) / GIB
+    over = abs(budget - needed) / memory_size()
     gap = f"{over:.2f}" if over < 10 else three_digits(over)
     card = Card(
         "memory_per_device",
@@ -193,7 +202,7 @@ def _memory(estimate: Estimate, words: Words) -> Card:
         unit=shown.unit,
         state="" if ledger.fits else "bad",
         note=words("cards.spare" if ledger.fits else "cards.too_much", value=gap),
-        target=f"≤ {three_digits(budget / GIB)}",
+        target=f"≤ {three_digits(budget / memory_size())}",
         target_state="good" if ledger.fits else "bad",
         has_bullet=True,
         high=needed / longest,

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from core.memory import sglang, tensorrt_llm
 from core.memory.ledger import Ledger, LineKey
 from core.results import Estimate
-from core.units import GIB, hundredths, show_count
+from core.units import hundredths, memory_size, memory_unit, show_count
 from core.words import Words, counted, percent
-
-_CENT = GIB / 100
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,11 @@ def _line_name(key: LineKey, estimate: Estimate, words: Words) -> str:
     return words("ledger.kv_cache_users", users=counted("units.users", users))
 
 
+def _cent() -> float:
+    """A hundredth of the unit in which memory is shown, in bytes."""
+    return memory_size() / 100
+
+
 def counted_users(estimate: Estimate) -> int:
     """Users that an account which does not fit counts."""
     work = estimate.scenario.workload
@@ -67,29 +70,29 @@ def counted_users(estimate: Estimate) -> int:
 def _caption(estimate: Estimate, words: Words) -> str:
     count = estimate.scenario.deployment.accelerators
     if count == 1:
-        return words("ledger.caption_one")
+        return words("ledger.caption_one", unit=memory_unit())
     if count == 2:
-        return words("ledger.caption_two")
-    return words("ledger.caption_many", last=show_count(count - 1))
+        return words("ledger.caption_two", unit=memory_unit())
+    return words("ledger.caption_many", unit=memory_unit(), last=show_count(count - 1))
 
 
 def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
     inside = [line for line in ledger.lines if line.key != "outside" and line.bytes > 0]
     shown = hundredths([line.bytes for line in inside], sum(line.bytes for line in inside))
-    budget, device = round(ledger.budget_bytes / _CENT), round(ledger.device_bytes / _CENT)
+    budget, device = round(ledger.budget_bytes / _cent()), round(ledger.device_bytes / _cent())
     pool_word = next((line.engine_word for line in inside if line.key == "kv_cache"), "")
     rows = []
     for line, cent in zip(inside, shown, strict=True):
         word = line.engine_word
         if line.key == "kv_cache" and word and ledger.kv_pool_bytes:
-            word = f"{word} {ledger.kv_pool_bytes / GIB:,.2f}"
+            word = f"{word} {ledger.kv_pool_bytes / memory_size():,.2f}"
         if line.key == "kv_cache_spare" and line.engine_word == pool_word:
             word = words("ledger.spare_word")  # the engine has one word for both parts
         share = _share(line.bytes, ledger.budget_bytes, words)
         rows.append(Row(line.key, _line_name(line.key, estimate, words), word, _two(cent), share))
     formula = _budget_word(estimate)
     whole = _share(ledger.budget_bytes, ledger.budget_bytes, words)
-    rows.append(Row(None, words("ledger.budget"), formula, f"{_two(budget)} GiB", whole, "sum"))
+    rows.append(Row(None, words("ledger.budget"), formula, f"{_two(budget)} {memory_unit()}", whole, "sum"))
     outside = ledger.device_bytes - ledger.budget_bytes
     if outside > 0:
         local = estimate.scenario.engine.name in ("llamacpp", "ollama")
@@ -99,7 +102,7 @@ def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
     return Account(
         tuple((line.key, line.bytes / total) for line in inside),
         ledger.budget_bytes / total,
-        words("ledger.budget_mark", value=f"{_two(budget)} GiB"),
+        words("ledger.budget_mark", value=f"{_two(budget)} {memory_unit()}"),
         "",
         tuple(rows),
         _caption(estimate, words),
@@ -118,7 +121,7 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
     ]
     needed_bytes = ledger.needed_bytes
     shown = hundredths([line.bytes for line in lines], needed_bytes)
-    needed, budget = round(needed_bytes / _CENT), round(ledger.budget_bytes / _CENT)
+    needed, budget = round(needed_bytes / _cent()), round(ledger.budget_bytes / _cent())
     work = estimate.scenario.workload
     rows = []
     for line, cent in zip(lines, shown, strict=True):
@@ -137,7 +140,7 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
             None,
             words("ledger.needed"),
             words("ledger.per_gpu"),
-            f"{_two(needed)} GiB",
+            f"{_two(needed)} {memory_unit()}",
             _share(needed_bytes, whole, words),
             "sum",
         ),
@@ -145,7 +148,7 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
             None,
             words("ledger.budget"),
             _budget_word(estimate),
-            f"{_two(budget)} GiB",
+            f"{_two(budget)} {memory_unit()}",
             _share(whole, whole, words),
             "plain",
         ),
@@ -153,7 +156,7 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
             None,
             words("ledger.too_much"),
             "",
-            f"{_two(needed - budget)} GiB",
+            f"{_two(needed - budget)} {memory_unit()}",
             _share(over, whole, words),
             "bad",
         ),
@@ -162,8 +165,8 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
     return Account(
         tuple((line.key, line.bytes / total) for line in lines),
         ledger.budget_bytes / total,
-        words("ledger.budget_mark", value=f"{_two(budget)} GiB"),
-        words("ledger.over", value=f"{_two(needed - budget)} GiB"),
+        words("ledger.budget_mark", value=f"{_two(budget)} {memory_unit()}"),
+        words("ledger.over", value=f"{_two(needed - budget)} {memory_unit()}"),
         tuple(rows),
         _caption(estimate, words),
         words("ledger.shares"),
@@ -185,7 +188,7 @@ def _budget_word(estimate: Estimate) -> str:
     ledger, use = estimate.ledger, estimate.scenario.engine.gpu_memory_utilization
     if abs(use * ledger.device_bytes - ledger.budget_bytes) >= 0.01 * ledger.device_bytes:
         return ""
-    return f"{use:.2f} × {_two(round(ledger.device_bytes / _CENT))}"
+    return f"{use:.2f} × {_two(round(ledger.device_bytes / _cent()))}"
 
 
 def _spoken(rows: list[Row], words: Words) -> str:

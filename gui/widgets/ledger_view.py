@@ -15,6 +15,18 @@ _LEAST_ROW, _MOST_ROW, _MOST_ROW_LARGE = 16, 22, 28
 _SHARES_FROM = 520  # width from which the shares are shown
 
 
+# Lines, and the words of the glossary that explain them.
+_ENTRIES = {
+    "weights": "weights",
+    "kv_cache": "kv_cache",
+    "kv_cache_spare": "paged_attention",
+    "activations": "activations",
+    "graphs": "cuda_graphs",
+    "runtime": "runtime_memory",
+    "outside": "gpu_memory_utilization",
+}
+
+
 class LedgerView(QWidget):
     """Title, caption, bar and account.  ``density``: "small", "medium" or "large".
 
@@ -254,7 +266,16 @@ class LedgerView(QWidget):
     def _hover(self, index: int | None, by_key: bool = False) -> None:
         if (index, by_key) != (self._hovered, self._by_key):
             self._hovered, self._by_key = index, by_key
+            entry = _ENTRIES.get(self.marked)
+            self.setToolTip(self._words(f"glossary.{entry}.text") if entry else "")
             self.update()
+
+    @property
+    def marked(self) -> str:
+        """Key of the line under the pointer or the keys; "" for none, and for sums."""
+        rows = self._account.rows if self._account is not None else ()
+        at = self._hovered
+        return str(rows[at].key or "") if at is not None and at < len(rows) else ""
 
     def _choose(self, index: int) -> None:
         if self._account is not None:

@@ -7,7 +7,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.results import Estimate
-from core.units import GIB, Shown, show_count, show_time, three_digits
+from core.units import Shown, memory_size, memory_unit, show_count, show_time, three_digits
 from core.words import Words
 from gui.exploration import Picture
 from gui.explore_content import axis_name, scale_of, with_unit
@@ -112,7 +112,7 @@ def _account(point: Estimate, words: Words) -> list[Line]:
         shown["time_per_output_token"] = show_time(speed.time_per_output_token.expected)
         shown["output_throughput"] = Shown(three_digits(speed.output_throughput.expected), "tok/s")
         shown["concurrent_users"] = Shown(show_count(point.capacity.at_once), "")
-    shown["memory_per_device"] = Shown(three_digits(point.ledger.needed_bytes / GIB), "GiB")
+    shown["memory_per_device"] = Shown(three_digits(point.ledger.needed_bytes / memory_size()), memory_unit())
     lines = []
     for key, value in shown.items():
         state = "" if asked.get(key) is None else "misses" if key in missed else "meets"

@@ -125,6 +125,11 @@ class Workspaces(QStackedWidget):
         _as_workspace(page).activate()
         self.switched.emit(key)
 
+    def show_known(self, key: str) -> None:
+        """Bring a workspace into sight if there is one of that key."""
+        if key in KEYS:
+            self.show_key(key)
+
     def forget(self) -> None:
         """Make all but the first anew: another language is spoken."""
         shown = self.key
