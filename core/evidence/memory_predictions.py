@@ -10,6 +10,8 @@ from core.memory import llama_cpp, sglang, tensorrt_llm, vllm
 from core.memory.build import plan_memory
 from core.memory.layout import stages_of
 from core.memory.ledger import LineKey
+from core.memory.llama_compute import fetches_experts, file_type
+from core.memory.llama_rules import n_ubatch
 from core.memory.plan import MemoryPlan
 from core.memory.uncertainty import band_of
 from core.model.formats import bits_per_weight
@@ -196,7 +198,7 @@ def _trtllm(record: MeasuredMemory, scenario: Scenario) -> Values:
 def _llama(record: MeasuredMemory, scenario: Scenario) -> Values:
     found, host = llama_cpp.buffers(scenario)
     del host
-    kind = llama_cpp.file_type(scenario.precision.weights) or "BF16"
+    kind = file_type(scenario.precision.weights) or "BF16"
     model, cache = sum(b.model for b in found), sum(b.cache for b in found)
     compute = sum(b.compute for b in found)
     values: Values = {
@@ -211,10 +213,14 @@ def _llama(record: MeasuredMemory, scenario: Scenario) -> Values:
     }
     if not weights_told(record):
         values |= dict.fromkeys(("model_buffer_mib", "weights_gib", "total_gib", "bpw"), "tensors")
+        tokens = n_ubatch(scenario.engine)
+        if any(fetches_experts(scenario, part, tokens) for part in llama_cpp.parts(scenario)):
+            # The buffer holds a copy of a stack of experts, of a type that is not told.
+            values["compute_buffer_mib"] = "tensors"
     if "rpc" in record.gpu.lower():
         # The other machine has its own log; the buffers here are its complement.
         values |= {"model_buffer_mib": "partial", "kv_buffer_mib": "partial"}
-        values["compute_buffer_mib"] = llama_cpp.compute_bytes(scenario, True, 1) / MIB
+        values["compute_buffer_mib"] = llama_cpp.alone_compute_bytes(scenario) / MIB
     if not record.max_model_len:
         values |= dict.fromkeys(("kv_buffer_mib", "compute_buffer_mib", "kv_cache_gib"), "length")
     if scenario.engine.version.startswith("ik") and scenario.engine.n_ubatch is None:

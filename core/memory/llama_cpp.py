@@ -2,10 +2,10 @@
 
     model buffer   = the tensors of the file that lie on the device; the token table stays on the host
     KV buffer      = layers × cells × (K + V elements) × bytes, cells a multiple of 256, taken at the start
-    compute buffer = scores or logits of one micro batch, and the inputs
+    compute buffer = the results of one micro batch, laid out as its allocator does (``llama_compute``)
 
-Layers are dealt out from the last: ``n_gpu_layers`` of them and the output go to the devices in equal
-parts.  Ollama runs the same code with settings of its own.
+The last layers go to the devices, ``n_gpu_layers`` of them with the output, in equal parts.  Ollama
+runs the same code with settings of its own.
 """
 
 import math
@@ -16,21 +16,17 @@ from itertools import pairwise
 from core.memory.demand import CacheDemand, PageGroup
 from core.memory.device import driver_total_bytes
 from core.memory.ledger import LineKey
-from core.memory.llama_rules import flash, is_fork, n_parallel, n_ubatch, padded, rules, unified
+from core.memory.llama_compute import compute_bytes, file_type, first_layer, has_output, mask_cells
+from core.memory.llama_rules import keeps_all, n_parallel, n_ubatch, padded, rules, unified
 from core.memory.plan import MemoryPlan
 from core.model.cache import cache_kinds
 from core.model.formats import GgufSizes, LayerBytes, gguf_sizes
 from core.spec.architecture import (
-    Architecture,
-    Attention,
-    DenseMlp,
-    LatentAttention,
     LayerGroup,
-    MixtureOfExperts,
     RecurrentMixer,
 )
 from core.spec.engine import Engine
-from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from core.spec.formats import CACHE_FORMATS
 from core.spec.gguf_types import TENSOR_TYPES
 from core.spec.scenario import Scenario
 from core.units import GIB
@@ -42,8 +38,6 @@ WORDS: dict[LineKey, str] = {
     "activations": "compute buffer",
     "runtime": "CUDA context",
 }
-# 16-bit and 32-bit checkpoints are converted to the file type of that width.
-_PLAIN = {"bf16": "BF16", "fp16": "F16", "fp32": "F32"}
 _TABLE = "token_embd.weight"
 
 
@@ -67,11 +61,6 @@ class Buffers:
     compute: int
 
 
-def file_type(weights: str) -> str | None:
-    """The GGUF file type of a weight format; None where llama.cpp does not load it."""
-    return WEIGHT_FORMATS[weights].gguf or _PLAIN.get(weights)
-
-
 def file_sizes(scenario: Scenario) -> GgufSizes:
     """What the file holds.  Ollama's files of MXFP4 models keep everything but the experts in 16 bit."""
     kind = file_type(scenario.precision.weights) or "BF16"
@@ -88,21 +77,27 @@ def file_sizes(scenario: Scenario) -> GgufSizes:
 
 def layers_on(engine: Engine, layers: int, devices: int) -> list[range]:
     """Layers of each device; index ``layers`` stands for the output."""
-    offloaded = layers + 1 if engine.n_gpu_layers is None else min(engine.n_gpu_layers, layers + 1)
-    start = layers + 1 - offloaded
+    start = first_layer(engine, layers)
+    offloaded = layers - start + (1 if has_output(engine, layers) else 0)
     edges = [start + math.ceil(offloaded * d / devices) for d in range(devices + 1)]
     return [range(low, high) for low, high in pairwise(edges)]
+
+
+def parts(scenario: Scenario) -> list[range]:
+    """Layers of each device of a scenario."""
+    layers = scenario.model.architecture.layers
+    return layers_on(scenario.engine, layers, scenario.deployment.pipeline_parallel)
 
 
 def buffers(scenario: Scenario) -> tuple[tuple[Buffers, ...], int]:
     """The buffers of each device, and the bytes in the host's memory."""
     arch, engine = scenario.model.architecture, scenario.engine
     sizes = file_sizes(scenario)
-    parts = layers_on(engine, arch.layers, scenario.deployment.pipeline_parallel)
+    dealt = parts(scenario)
     caches = layer_caches(scenario)
-    found = tuple(_of_device(scenario, sizes, caches, part, len(parts)) for part in parts)
+    found = tuple(_of_device(scenario, sizes, caches, part, len(dealt)) for part in dealt)
     # A tied table lies on the device as the output and on the host as the table.
-    tied_copy = _output_bytes(sizes) if arch.tied_embeddings and arch.layers in parts[-1] else 0
+    tied_copy = _output_bytes(sizes) if arch.tied_embeddings and arch.layers in dealt[-1] else 0
     host = sizes.bytes + tied_copy - sum(b.model for b in found)
     cells = context_cells(engine)
     cached = sum(math.ceil(c.token * cells) + c.window + c.state for c in caches)
@@ -129,30 +124,39 @@ def _of_device(
     inside = [caches[layer] for layer in part if layer < layers and not engine.kv_on_host]
     token = math.ceil(sum((c.token for c in inside), Fraction(0)))
     bounded = sum(c.window + c.state for c in inside)
-    compute = compute_bytes(scenario, layers in part, devices) if part else 0
+    cells = mask_cells(scenario, window_cells)
+    compute = compute_bytes(scenario, part, devices, cells) if part else 0
     return Buffers(model, token * context_cells(engine) + bounded, token, bounded, compute)
+
+
+def alone_compute_bytes(scenario: Scenario) -> int:
+    """The compute buffer of a device that works on one batch at a time and has the output."""
+    part = layers_on(scenario.engine, scenario.model.architecture.layers, 1)[0]
+    return compute_bytes(scenario, part, 1, mask_cells(scenario, window_cells))
 
 
 def layer_caches(scenario: Scenario) -> list[LayerCache]:
     """What each layer keeps, in order."""
-    arch, engine = scenario.model.architecture, scenario.engine
+    arch = scenario.model.architecture
     kinds: dict[LayerGroup, LayerCache] = {}
     found = []
     for group in arch.groups:
         if group not in kinds:
-            kinds[group] = _layer_cache(arch, group, engine, CACHE_FORMATS[scenario.precision.kv_cache].bits)
+            kinds[group] = _layer_cache(scenario, group)
         found += [kinds[group]] * group.count
     return found
 
 
-def _layer_cache(arch: Architecture, group: LayerGroup, engine: Engine, bits: Fraction) -> LayerCache:
+def _layer_cache(scenario: Scenario, group: LayerGroup) -> LayerCache:
+    arch, engine = scenario.model.architecture, scenario.engine
+    bits, whole = CACHE_FORMATS[scenario.precision.kv_cache].bits, keeps_all(engine, scenario.model.family)
     one = arch.model_copy(update={"groups": (group.model_copy(update={"count": 1}),)})
     token, windows = Fraction(0), Fraction(0)
     for kind in cache_kinds(one):
         each = kind.elements * bits / 8 / kind.tokens_per_entry
         if kind.what == "index_keys":
             continue  # sparse models run dense
-        if kind.window is None or is_fork(engine):
+        if kind.window is None or whole:
             token += each
         else:
             windows += each * window_cells(engine, kind.window)
@@ -178,74 +182,6 @@ def window_cells(engine: Engine, window: int) -> int:
         return streams * min(length, int(rules()["ollama_window_cells"]["value"]) + n_ubatch(engine))
     kept = window * (slots if streams == 1 else 1) + n_ubatch(engine)
     return streams * padded(min(length, kept))
-
-
-def compute_bytes(scenario: Scenario, has_output: bool, devices: int) -> int:
-    """The compute buffer of one device.
-
-    With flash attention: logits of a micro batch in FP32 and the 16-bit mask; without: the scores
-    heads × cells × micro batch in FP32, the mask, and four hidden states.  With several devices four
-    copies of the inputs are in flight.
-    """
-    arch, engine = scenario.model.architecture, scenario.engine
-    batch, cells = n_ubatch(engine), padded(engine.max_model_len)
-    hidden = batch * arch.hidden * 4
-    if engine.name == "ollama":
-        # Its own runner asks for the logits of the last token only.
-        return _layer_work(arch, batch) + batch * cells * 2
-    logits = batch * arch.vocabulary * 4 if has_output else 0
-    copies = int(rules()["input_copies"]["value"]) if devices > 1 and not experts_on_host(engine) else 1
-    if flash(engine):
-        windows = {kind.window for kind in cache_kinds(arch)} or {None}
-        masks = sum(
-            batch * (cells if w is None else min(cells, window_cells(engine, w))) * 2 for w in windows
-        )
-        inputs = copies * (masks + hidden) + hidden if devices > 1 else masks
-        return (
-            max(logits, _layer_work(arch, batch, engine.n_cpu_moe < arch.layers))
-            + inputs
-            + _expanded_latent(scenario, cells)
-        )
-    scores = max(
-        (m.heads for g in arch.kinds for m in g.token_mixers if isinstance(m, Attention | LatentAttention)),
-        default=0,
-    )
-    work = scores * cells * batch * 4 + int(rules()["live_hidden"]["plain"]) * hidden
-    return max(work, logits) + copies * batch * cells * 4
-
-
-def experts_on_host(engine: Engine) -> bool:
-    """Whether a part of the layers stays behind; batches are then not pipelined over the devices."""
-    return bool(engine.n_cpu_moe) or engine.n_gpu_layers is not None
-
-
-def _layer_work(arch: Architecture, batch: int, experts: bool = True) -> int:
-    """FP32 results alive at once in the widest layer: gate, up and output of the feed-forward block or of
-    the chosen experts, and four hidden states.  ``experts``: whether these run on the device."""
-    widest = 0
-    for group in arch.kinds:
-        match group.channel_mixer:
-            case DenseMlp() as mlp:
-                widest = max(widest, 2 * mlp.intermediate)
-            case MixtureOfExperts() as moe if experts:
-                widest = max(widest, moe.experts_per_token * (2 * moe.intermediate + 2 * arch.hidden))
-    return 4 * batch * (widest + 4 * arch.hidden)
-
-
-def _expanded_latent(scenario: Scenario, cells: int) -> int:
-    """The fork expands the latents to 16-bit keys and values for long prompts, and caps the scores."""
-    engine = scenario.engine
-    if not is_fork(engine):
-        return 0
-    widths = [
-        m.heads * (m.nope_head_dim + m.rope_head_dim + m.value_head_dim)
-        for g in scenario.model.architecture.kinds
-        for m in g.token_mixers
-        if isinstance(m, LatentAttention)
-    ]
-    if not widths:
-        return 0
-    return max(widths) * cells * 2 + (engine.attention_max_batch_mib or 0) * 2**20
 
 
 def plan(scenario: Scenario) -> MemoryPlan:

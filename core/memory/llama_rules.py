@@ -46,3 +46,8 @@ def padded(cells: int) -> int:
 def is_fork(engine: Engine) -> bool:
     """Whether the version names the fork ik_llama.cpp."""
     return engine.name == "llamacpp" and engine.version.startswith("ik")
+
+
+def keeps_all(engine: Engine, family: str) -> bool:
+    """Whether windowed layers keep the whole context: in the fork, and for families without windows here."""
+    return is_fork(engine) or (engine.name == "llamacpp" and family in rules()["whole_cache"]["families"])

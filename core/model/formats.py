@@ -70,6 +70,24 @@ def gguf_sizes(arch: Architecture, file_type: str) -> GgufSizes:
     )
 
 
+@lru_cache(maxsize=256)
+def largest_matrices(arch: Architecture, file_type: str) -> tuple[int, int, int]:
+    """Bytes of the largest stack of experts, of the largest other matrix of a layer, and of the output."""
+    mixture, found = Mixture(arch, file_type), _found_bits(arch, gguf_key(file_type))
+    experts = others = table = output = 0
+    for tensor in gguf_tensors(arch):
+        bits = found.get(tensor.tensor_class, TENSOR_TYPES[mixture.type_of(tensor)].bits)
+        size = math.ceil(tensor.elements * bits / 8)
+        if is_outside(tensor):
+            output = size if tensor.name == "output.weight" else output
+            table = size if tensor.name == "token_embd.weight" else table
+        elif tensor.tensor_class == "expert":
+            experts = max(experts, size)
+        elif tensor.matrix:
+            others = max(others, size)
+    return experts, others, output or table
+
+
 def _found_bits(arch: Architecture, key: str) -> dict[str, Fraction]:
     """Bits of each class in the model's own file, where that is at hand and in this format."""
     if arch.file_format != key:

@@ -8,7 +8,7 @@ import pytest
 
 from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
-from core.memory.llama_cpp import buffers
+from core.memory.llama_cpp import buffers, layers_on
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, Precision
 from core.spec.scenario import Scenario
@@ -46,19 +46,81 @@ def test_recurrent_states_are_kept_for_every_slot() -> None:
     assert alone.bounded / MIB == pytest.approx(75.4, abs=0.1)
 
 
+def in_version(version: str, scenario: Scenario, devices: int = 1) -> list[float]:
+    """Compute buffers in MiB."""
+    changed = {"engine": scenario.engine.model_copy(update={"version": version})}
+    if devices > 1:
+        changed["deployment"] = Deployment(accelerators=devices, pipeline_parallel=devices)
+    return [device.compute / MIB for device in buffers(scenario.model_copy(update=changed))[0]]
+
+
 @pytest.mark.parametrize(
-    ("model", "length", "flash", "mib"),
+    ("model", "length", "version", "flash", "mib", "settings"),
     [
-        ("meta-llama/Llama-3.1-8B-Instruct", 8192, True, 258.5),
-        ("meta-llama/Llama-3.1-8B-Instruct", 8192, False, 560.0),
-        ("Qwen/Qwen2.5-7B-Instruct", 4096, True, 301.0),
-        ("meta-llama/Llama-2-7b-hf", 4096, False, 296.0),
-        ("meta-llama/Llama-3.1-70B-Instruct", 8192, False, 1104.0),
+        ("meta-llama/Llama-3.1-8B-Instruct", 8192, "b7300", True, 258.5, {}),
+        # Several public logs: the token table of 292.36 MiB on the host is this model's in Q4_K_M.
+        ("Qwen/Qwen2.5-7B-Instruct", 4096, "b7300", True, 304.0, {}),
+        ("meta-llama/Llama-3.1-8B-Instruct", 8192, "2024-06", False, 560.0, {}),
+        ("meta-llama/Llama-2-7b-hf", 4096, "2024-06", False, 296.0, {}),
+        ("meta-llama/Llama-3.1-70B-Instruct", 8192, "2024-10", False, 1104.0, {}),
+        # A log of 2025-12: four unified slots of 65,536, masks in FP32, one hidden state beside the logits.
+        ("Qwen/Qwen3-Coder-30B-A3B-Instruct", 65_536, "b7300", True, 300.75, {"n_parallel": None}),
+        # A log of 2025-08 with micro batches of 256: queries, keys and values are one matrix.
+        ("microsoft/Phi-3-mini-4k-instruct", 4096, "2025-06", False, 150.0, {"n_ubatch": 256}),
+        # A log of 2025-05: experts on the host are fetched, but the scores need more.
+        ("Qwen/Qwen3-30B-A3B", 16_384, "2025-05", False, 1080.0, {"n_cpu_moe": 48}),
+        # Half of the layers and the output on the host: the output matrix (410.98 MiB) is fetched as well.
+        ("meta-llama/Llama-3.1-8B-Instruct", 8192, "2024-06", True, 669.48, {"n_gpu_layers": 16}),
     ],
 )
-def test_compute_buffers(model: str, length: int, flash: bool, mib: float) -> None:
-    (device,), _ = buffers(of(model, length, flash_attention=flash, n_parallel=1))
-    assert device.compute / MIB == pytest.approx(mib, rel=0.005)
+def test_compute_buffers(
+    model: str, length: int, version: str, flash: bool, mib: float, settings: dict[str, object]
+) -> None:
+    scenario = of(model, length, **{"flash_attention": flash, "n_parallel": 1, **settings})
+    assert in_version(version, scenario) == pytest.approx([mib], abs=0.02)
+
+
+def test_batches_in_flight_keep_four_copies_of_the_inputs() -> None:
+    """Command R on two cards: 672.01 MiB on the first,
+    https://github.com/ggml-org/llama.cpp/pull/6122."""
+    scenario = of("CohereLabs/c4ai-command-r-v01", 4096, flash_attention=False, n_parallel=1)
+    first, second = in_version("2024-03", scenario, 2)
+    assert first == pytest.approx(672.01, abs=0.01)
+    assert second == pytest.approx(672.0, abs=0.1)
+    assert in_version("2024-03", scenario)[0] < first - 3 * 16  # one copy: three hidden states less
+
+
+@pytest.mark.parametrize(
+    ("model", "length", "mib", "within"),
+    [
+        ("Qwen/Qwen3-4B", 8192, 85.01, 0.03),  # a log of 2026-10, the widest layer
+        ("Qwen/Qwen3.8-27B", 196_608, 314.02, 0.04),  # a log of b11258, mask 192 MiB
+    ],
+)
+def test_new_builds_reserve_logits_of_one_token_a_slot(
+    model: str, length: int, mib: float, within: float
+) -> None:
+    """https://github.com/ggml-org/llama.cpp/pull/23764 and 23861: masks in FP16, few logits."""
+    scenario = of(model, length, n_parallel=1)
+    assert in_version("b11258", scenario) == pytest.approx([mib], rel=within)
+    assert in_version("b9000", scenario)[0] > 2 * in_version("", scenario)[0] or length > 8192
+
+
+@pytest.mark.parametrize(
+    ("version", "outputs_on_device"), [("2025-11", False), ("b7500", True), ("", True), ("ik 3673", False)]
+)
+def test_which_layer_goes_to_the_device_first(version: str, outputs_on_device: bool) -> None:
+    """https://github.com/ggml-org/llama.cpp/pull/18148: since 2025-12 it is the output."""
+    scenario = of("meta-llama/Llama-3.1-8B-Instruct", 8192, n_gpu_layers=15)
+    engine = scenario.engine.model_copy(update={"version": version})
+    (part,) = layers_on(engine, 32, 1)
+    assert part == (range(18, 33) if outputs_on_device else range(17, 32))
+
+
+def test_families_without_windows_keep_the_whole_context() -> None:
+    """Phi-3-mini-4k has windows of 2,047 tokens; a log shows 1,536 MiB at 4,096 cells."""
+    (device,), _ = buffers(of("microsoft/Phi-3-mini-4k-instruct", 4096))
+    assert device.cache / MIB == 1536
 
 
 def test_layers_and_experts_left_on_the_host_add_up() -> None:
