@@ -12,7 +12,9 @@ from pathlib import Path
 from core import console
 from core.catalog.accelerators import search_accelerators
 from core.catalog.calibrations import use_folders
+from core.catalog.entries import use_own
 from core.catalog.models import search_models
+from core.cli_evidence import add_commands as add_evidence_commands
 from core.cli_serving import add_commands
 from core.errors import InferometerError, NotFound, Problem
 from core.estimator import estimate
@@ -21,7 +23,7 @@ from core.evidence.report import validation_json, validation_text
 from core.evidence.validate import lines_of, predictions_of
 from core.files.atomic import write_atomic
 from core.files.opening import open_document
-from core.files.user_folders import calibrations_folder
+from core.files.user_folders import calibrations_folder, catalogue_folder
 from core.reports.as_json import estimate_json, to_json
 from core.reports.as_text import estimate_text, table
 from core.spec.formats import WEIGHT_FORMATS
@@ -46,6 +48,7 @@ def _main(argv: Sequence[str], words: Words) -> int:
     except SystemExit as leaving:  # argparse has said why
         return int(leaving.code or 0) or console.flush()
     use_folders(calibrations_folder())
+    use_own(catalogue_folder())
     run: Callable[[argparse.Namespace, Words], str] = options.run
     try:
         text = run(options, words)
@@ -88,6 +91,7 @@ def parser(words: Words) -> argparse.ArgumentParser:
     one.add_argument("file", type=Path, metavar="FILE", help=words("cli.file"))
     one.add_argument("--out", type=Path, required=True, metavar="FILE", help=words("cli.report.out"))
     one.set_defaults(run=_report)
+    add_evidence_commands(commands, words)
     add_commands(commands, words)
     for one in commands.choices.values():
         one.add_argument("--json", action="store_true", help=words("cli.json"))

@@ -13,7 +13,10 @@ from core.errors import InferometerError
 from core.words import Words
 
 COMMANDS = frozenset(
-    {"estimate", "models", "accelerators", "report", "validate", "simulate", "capacity", "recommend"}
+    {
+        *("estimate", "models", "accelerators", "report", "validate", "read", "simulate", "capacity"),
+        "recommend",
+    }
 )
 PROGRAM = "inferometer"
 # All but tab and end of line, and halves of characters.

@@ -160,7 +160,9 @@ def _put_time(build: Builder, metric: str, unit: str, statistic: str, value: obj
             if scale == factor:
                 build.converted(key)
         if metric == "inter_token_latency":
-            build.converted("inter_token_is_per_output", tool=build.tool)
+            build.converted(
+                "inter_token_is_per_output", tool="AIPerf" if build.tool == "aiperf" else "GenAI-Perf"
+            )
 
 
 def _configured(build: Builder, config: dict[str, Any], run: dict[str, Any]) -> None:

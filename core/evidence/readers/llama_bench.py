@@ -32,7 +32,16 @@ _OLD_BACKENDS = (
 _BACKEND_NAMES = {"cuda": "CUDA", "metal": "Metal", "vulkan": "Vulkan", "sycl": "SYCL"}
 _USED = frozenset(
     {
-        *("build_commit", "build_number", "gpu_info", "model_filename", "model_type", "model_size", "type_k"),
+        *(
+            "build_commit",
+            "build_number",
+            "gpu_info",
+            "model_filename",
+            "model_type",
+            "model_size",
+            "type_k",
+            "type_v",
+        ),
         *("n_gpu_layers", "n_prompt", "n_gen", "n_depth", "test_time", "avg_ns", "stddev_ns", "avg_ts"),
         *("stddev_ts", "samples_ns", "samples_ts", "n_batch", "model", "size", "ngl", "test", "t/s", ""),
     }

@@ -56,8 +56,8 @@ SHAPES: tuple[Shape, ...] = (
 # Field → what to open instead: files of requests one by one, or made for other programs.
 _ELSEWHERE = {
     "experiments": "profile_export_genai_perf.json",
-    "extra_info": "*.json",
     "benchmark_phase": "profile_export_aiperf.json",
+    "benchmark_values": "*.json",
     "request_output_throughput_token_per_s": "*_summary.json",
 }
 
@@ -66,7 +66,7 @@ def looks_like(text: str, _name: str) -> bool:
     """Whether the text holds an object with a field of one of the tools."""
     if "{" not in text:
         return False
-    return any(f'"{needle}"' in text for shape in SHAPES for needle in shape.NEEDLES) or (
+    return any(f'"{needle}' in text for shape in SHAPES for needle in shape.NEEDLES) or (
         text.lstrip()[:1] in ("{", "[") and any(f'"{field}"' in text for field in _ELSEWHERE)
     )
 
@@ -75,11 +75,12 @@ def read(text: str, name: str) -> Reading:
     """The runs of all objects."""
     found, problems = objects(text, name)
     taken = together(_read_one(one, name) for one in found)
+    strange = [told for told in taken.problems if told.code == "reading.unknown_object"]
+    kept = [told for told in taken.problems if told.code != "reading.unknown_object"]
     # A log has objects of its own: only a file of nothing else is told about.
-    if taken.runs or (found and text.lstrip()[:1] not in ("{", "[")):
-        kept = tuple(p for p in taken.problems if p.code != "reading.unknown_object")
-    else:
-        kept = taken.problems
+    if strange and not taken.runs and text.lstrip()[:1] in ("{", "["):
+        other = next((instead for field, instead in _ELSEWHERE.items() if f'"{field}"' in text), "")
+        kept += [problem("other_file", name, 1, instead=other)] if other else strange
     return Reading(taken.runs, (*kept[:_MAX_TOLD], *problems))
 
 
@@ -87,9 +88,4 @@ def _read_one(one: Found, name: str) -> Reading:
     for shape in SHAPES:
         if shape.claims(one.tree):
             return shape.take(one.tree, name, one.line)
-    if not one.whole:
-        return Reading()
-    for field, instead in _ELSEWHERE.items():
-        if field in one.tree:
-            return Reading((), (problem("other_file", name, one.line, instead=instead),))
-    return Reading((), (problem("unknown_object", name, one.line),))
+    return Reading((), (problem("unknown_object", name, one.line),)) if one.whole else Reading()

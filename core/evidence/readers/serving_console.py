@@ -21,6 +21,7 @@ _TIME = re.compile(
 _ARGUMENT = re.compile(
     r"(?:--|\b)(model|served[-_]model[-_]name)(?:='([^'\s]{1,200})'|[ =]([^\s'\",)]{1,200}))"
 )
+_BACKEND = re.compile(r"\bbackend='([^']{1,60})'")
 _BURST = re.compile(r"[\d.]{1,20}")
 _NAMES = {
     "backend": "backend",
@@ -56,7 +57,7 @@ _NAMES = {
     "accepted tokens": "spec_decode_accepted_tokens",
 }
 _BEFORE = ("request_rate", "burstiness", "max_concurrency")
-_SGLANG = ("backend", "total_output_tokens_retokenized", "mean_e2e_latency_ms")
+_SGLANG = ("input_throughput", "total_output_tokens_retokenized", "mean_e2e_latency_ms")
 _LONGEST = 120  # lines of a block
 
 
@@ -113,9 +114,10 @@ def _key(label: str) -> str:
 def _context(line: str) -> dict[str, str]:
     """What a line before a block says about it."""
     if "model" in line:
-        match = _ARGUMENT.search(line)
+        match, backend = _ARGUMENT.search(line), _BACKEND.search(line)
         if match:
-            return {"model": match.group(2) or match.group(3)}
+            told = {"model": match.group(2) or match.group(3)}
+            return told | ({"backend": backend.group(1)} if backend else {})
     if ":" not in line:
         return {}
     pair = _PAIR.fullmatch(line)

@@ -18,6 +18,7 @@ _USED = (
     *("run_name", "batch_size", "input_len", "output_len", "prefill_latency", "prefill_throughput"),
     *("median_decode_latency", "median_decode_throughput", "total_latency", "overall_throughput"),
     *("latency", "ttft", "last_ttft", "input_throughput", "output_throughput", "acc_length", "model_path"),
+    *("cache_hit_rate",),
 )
 _STEP = re.compile(
     r"(Prefill|Decode|Total)\.\s{1,4}(median )?latency:\s{0,9}([\d.]{1,30}) s,\s{0,4}"
@@ -57,6 +58,7 @@ def take(tree: Mapping[str, Any], name: str, line: int) -> Reading:
     build.put("total_throughput", "mean", tree.get("overall_throughput"))
     if build.put("acceptance_length", "mean", tree.get("acc_length")):
         build.set(drafts="unspecified")
+    build.put("prefix_hit_share", "mean", number(tree.get("cache_hit_rate")) or None)
     if apart:
         _steps(build, tree, batch)
     else:
@@ -79,7 +81,8 @@ def _steps(build: Builder, tree: Mapping[str, Any], batch: float | None) -> None
     rate = number(tree.get("median_decode_throughput"))
     if rate and batch:
         build.put("user_throughput", "p50", rate / batch)
-        build.converted("user_of_total", total=three_digits(rate), n=f"{batch:g}")
+        if batch > 1:
+            build.converted("user_of_total", total=three_digits(rate), n=f"{batch:g}")
 
 
 def _server(build: Builder, tree: Mapping[str, Any], batch: float | None, made: float | None) -> None:

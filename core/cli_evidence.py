@@ -1,0 +1,29 @@
+"""The command that reads measurements: ``read``.
+
+What it needs is loaded when it is called.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from core.errors import UnreadableFile
+from core.words import Words
+
+
+def add_commands(commands: Any, words: Words) -> None:
+    """Add the parser to those of the other commands."""
+    about = words("cli.read.about")
+    one = commands.add_parser("read", help=about, description=about)
+    one.add_argument("files", nargs="+", type=Path, metavar="FILE", help=words("cli.read.files"))
+    one.set_defaults(run=_read)
+
+
+def _read(options: argparse.Namespace, words: Words) -> str:
+    from core.evidence.readers.detect import read_files
+    from core.evidence.runs_told import reading_json, reading_text
+
+    reading = read_files(options.files)
+    if not reading.runs:
+        raise UnreadableFile(*reading.problems)
+    return reading_json(reading, words) if options.json else reading_text(reading, words)
