@@ -8,6 +8,7 @@ from PySide6.QtCore import QLocale, QObject, Signal
 from PySide6.QtWidgets import QApplication
 
 from core.catalog.calibrations import use_folders
+from core.catalog.entries import use_own
 from core.errors import InferometerError, Problem
 from core.files.opening import open_document
 from core.units import show_memory_in
@@ -76,6 +77,7 @@ def start(
         crash = CrashLog(paths.crash_log)
         crash.install()
     use_folders(*([paths.calibrations] if paths else []))
+    use_own(paths.catalogue if paths else None)
     preferences = Preferences(paths.preferences if paths else None)
     words = Words(language_of(language or preferences.choices.language))
     theme.apply(app, theme_name or preferences.choices.theme, preferences.choices.text_scale, dressed=False)

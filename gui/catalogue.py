@@ -5,6 +5,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from core.catalog import accelerators, models
+from core.catalog.entries import use_own
 from core.catalog.models import CatalogModel
 from core.errors import InferometerError, Problem
 from core.files import user_catalogue
@@ -26,6 +27,7 @@ class Catalogue(QObject):
     def use(self, folder: Path | None) -> None:
         """Take the entries of a folder too; it need not exist yet."""
         self._folder = folder
+        use_own(folder)
 
     @property
     def can_save(self) -> bool:

@@ -3,17 +3,14 @@
 import json
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 import resources
-from core.catalog.entries import from_folders, in_file
+from core.catalog.entries import Folders, from_folders, in_file, own_folders
 from core.catalog.search import Searchable, compact, search, suggestions, tokens
 from core.errors import NotFound, Problem
 from core.spec.accelerator import Accelerator
-
-Folders = tuple[Path, ...]
 
 
 @cache
@@ -29,8 +26,12 @@ class _Catalogue:
     problems: tuple[Problem, ...]
 
 
+def _catalogue(folders: Folders | None) -> _Catalogue:
+    return _catalogue_of(own_folders("accelerators") if folders is None else folders)
+
+
 @cache
-def _catalogue(folders: Folders) -> _Catalogue:
+def _catalogue_of(folders: Folders) -> _Catalogue:
     problems: list[Problem] = []
     found: dict[str, Accelerator] = {}
     for name in resources.names("data/accelerators", ".json"):
@@ -57,17 +58,17 @@ def _catalogue(folders: Folders) -> _Catalogue:
     return _Catalogue(found, searchable, exact, tuple(problems))
 
 
-def all_accelerators(folders: Folders = ()) -> tuple[Accelerator, ...]:
+def all_accelerators(folders: Folders | None = None) -> tuple[Accelerator, ...]:
     """Every device, ours by vendor and then the user's."""
     return tuple(_catalogue(folders).accelerators.values())
 
 
-def accelerator_problems(folders: Folders = ()) -> tuple[Problem, ...]:
+def accelerator_problems(folders: Folders | None = None) -> tuple[Problem, ...]:
     """What is wrong with the user's files; the path of each problem is the file and its entry."""
     return _catalogue(folders).problems
 
 
-def load_accelerator(name: str, folders: Folders = ()) -> Accelerator:
+def load_accelerator(name: str, folders: Folders | None = None) -> Accelerator:
     """The device with this name or alias in any spelling.
 
     Raises NotFound with ``catalog.accelerator_not_found`` and suggestions.
@@ -81,7 +82,9 @@ def load_accelerator(name: str, folders: Folders = ()) -> Accelerator:
     return catalogue.accelerators[found]
 
 
-def search_accelerators(query: str, limit: int | None = None, folders: Folders = ()) -> list[Accelerator]:
+def search_accelerators(
+    query: str, limit: int | None = None, folders: Folders | None = None
+) -> list[Accelerator]:
     """Devices that answer ``query``, best first; of equally good ones the newest first."""
     catalogue = _catalogue(folders)
     return [catalogue.accelerators[key] for key in search(catalogue.searchable, query, limit)]
@@ -89,4 +92,4 @@ def search_accelerators(query: str, limit: int | None = None, folders: Folders =
 
 def forget() -> None:
     """Read the files anew at the next question."""
-    _catalogue.cache_clear()
+    _catalogue_of.cache_clear()

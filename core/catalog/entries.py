@@ -13,6 +13,18 @@ from core.errors import Problem, UnreadableFile
 MAX_FILE_BYTES = 5 * 2**20
 MAX_FILES = 1000
 Entry = dict[str, Any]
+Folders = tuple[Path, ...]
+_own: list[Path] = []
+
+
+def use_own(folder: Path | None) -> None:
+    """Take the user's own models and devices of this folder too, wherever a name is looked up."""
+    _own[:] = [] if folder is None else [folder]
+
+
+def own_folders(kind: str) -> Folders:
+    """Folders of the user's own entries of a kind: "models", "accelerators"."""
+    return tuple(folder / kind for folder in _own)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,17 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from core.catalog.entries import Entry, from_folders, in_file, packaged, texts
+from core.catalog.entries import Entry, Folders, from_folders, in_file, own_folders, packaged, texts
 from core.catalog.search import Searchable, compact, search, suggestions, tokens
 from core.errors import InferometerError, InvalidScenario, NotFound, Problem
 from core.importers.hf.reader import ALIASES
 from core.spec.architecture import Architecture
 from core.spec.model import Model
 
-Folders = tuple[Path, ...]
 _MAX_TEXT = 300
 
 
@@ -156,8 +154,12 @@ def _build(entry: Entry) -> Model:
     )
 
 
+def _catalogue(folders: Folders | None) -> _Catalogue:
+    return _catalogue_of(own_folders("models") if folders is None else folders)
+
+
 @cache
-def _catalogue(folders: Folders) -> _Catalogue:
+def _catalogue_of(folders: Folders) -> _Catalogue:
     problems: list[Problem] = []
     entries = {entry["id"]: entry for entry in packaged("models")}
     for found in from_folders(folders, problems):
@@ -179,22 +181,27 @@ def _catalogue(folders: Folders) -> _Catalogue:
     return _Catalogue(models, entries, searchable, exact, tuple(problems))
 
 
-def all_models(folders: Folders = ()) -> tuple[CatalogModel, ...]:
+def all_models(folders: Folders | None = None) -> tuple[CatalogModel, ...]:
     """Every model, ours by file and then the user's.  No architecture is built."""
     return _catalogue(folders).models
 
 
-def model_problems(folders: Folders = ()) -> tuple[Problem, ...]:
+def model_problems(folders: Folders | None = None) -> tuple[Problem, ...]:
     """What is wrong with the user's files; the path of each problem is the file and its entry."""
     return _catalogue(folders).problems
 
 
-@cache
-def load_model(name: str, folders: Folders = ()) -> Model:
+def load_model(name: str, folders: Folders | None = None) -> Model:
     """The model with this id, name or alias in any spelling.
 
+    ``folders``: of the user's own entries; None: those of ``use_own``, as in all searches here.
     Raises NotFound with ``catalog.model_not_found`` and suggestions.
     """
+    return _loaded(name, own_folders("models") if folders is None else folders)
+
+
+@cache
+def _loaded(name: str, folders: Folders) -> Model:
     catalogue = _catalogue(folders)
     found = catalogue.exact.get(compact(name))
     if found is None:
@@ -204,7 +211,7 @@ def load_model(name: str, folders: Folders = ()) -> Model:
     return _build(catalogue.entries[found])
 
 
-def search_models(query: str, limit: int | None = None, folders: Folders = ()) -> list[CatalogModel]:
+def search_models(query: str, limit: int | None = None, folders: Folders | None = None) -> list[CatalogModel]:
     """Models that answer ``query``, best first; of equally good ones the newest first."""
     catalogue = _catalogue(folders)
     by_id = {model.id: model for model in catalogue.models}
@@ -213,5 +220,5 @@ def search_models(query: str, limit: int | None = None, folders: Folders = ()) -
 
 def forget() -> None:
     """Read the files anew at the next question."""
-    _catalogue.cache_clear()
-    load_model.cache_clear()
+    _catalogue_of.cache_clear()
+    _loaded.cache_clear()

@@ -87,7 +87,7 @@ def model_of(name: str) -> Model | None:
     aside; a known derivative is given the shape of its parent.  None when nothing fits."""
     for candidate in _candidates(name):
         try:
-            return load_model(candidate)
+            return load_model(candidate, ())
         except NotFound:
             pass
         shaped = _shaped(candidate)
@@ -96,7 +96,7 @@ def model_of(name: str) -> Model | None:
     for candidate in _candidates(name):
         near = _nearest(candidate)
         if near is not None:
-            return load_model(near)
+            return load_model(near, ())
     return None
 
 
@@ -118,7 +118,7 @@ def _shaped(name: str) -> Model | None:
         if pattern == "about" or not re.search(pattern, low):
             continue
         try:
-            parent = load_model(shape["like"])
+            parent = load_model(shape["like"], ())
         except NotFound:
             continue
         arch = parent.architecture.model_copy(update=shape["changes"])
@@ -151,7 +151,7 @@ def _nearest(name: str) -> str | None:
     if not sizes:
         return None
     best: tuple[float, str] | None = None
-    for entry in all_models():
+    for entry in all_models(()):
         known = set(tokens(entry.id.rsplit("/", 1)[-1])) | set(tokens(entry.name))
         shared = asked & known
         if not sizes <= known or not (shared - sizes) or not numbers <= known | {"2507", "2506", "0528"}:
@@ -188,12 +188,12 @@ def device_of(name: str) -> Accelerator | None:
         if not candidate:
             continue
         try:
-            return load_accelerator(candidate)
+            return load_accelerator(candidate, ())
         except NotFound:
             pass
     sized = _GB.search(bare.lower())
     known = _names()["devices"].get(f"{sized[1]}gb") if sized else None
-    return load_accelerator(known) if isinstance(known, str) else None
+    return load_accelerator(known, ()) if isinstance(known, str) else None
 
 
 def weight_format_of(name: str) -> str | None:

@@ -28,3 +28,8 @@ def data_folder() -> Path:
 def calibrations_folder() -> Path:
     """Where calibrations are kept that scenarios use by name."""
     return data_folder() / "calibrations"
+
+
+def catalogue_folder() -> Path:
+    """Where the user's own models and devices are, a folder each."""
+    return data_folder() / "catalogue"

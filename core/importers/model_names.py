@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import NoReturn
 
+from core.catalog.entries import own_folders
 from core.catalog.models import CatalogModel, all_models, load_model, search_models
 from core.catalog.search import compact
 from core.errors import NotFound, Problem
@@ -153,8 +154,8 @@ def _gguf(stated: str) -> str:
 def resolve(name: str) -> Resolved:
     """The catalogue entry that a tool's name means.  Raises NotFound as ``core.catalog`` does."""
     text = name.strip().strip("'\"")[:MAX_NAME].replace(_BACKSLASH, "/")
-    exact = "" if ":" in text or text.lower() in _LIBRARY else _exact(text)
-    if exact:
+    exact = _exact(text)
+    if exact and (_is_own(exact) or not (":" in text or text.lower() in _LIBRARY)):
         return Resolved(exact, "")
     text = re.sub(r"^(?:https?://)?(?:hf\.co|huggingface\.co|ollama\.com/library|ollama\.com)/", "", text)
     in_file = text.lower().endswith(".gguf")
@@ -192,6 +193,11 @@ def _exact(text: str) -> str:
     except NotFound:
         return ""
     return next((m.id for m in all_models() if m.name == found.name), "")
+
+
+def _is_own(model_id: str) -> bool:
+    """Whether an entry is the user's own, which is meant before anything of a library."""
+    return bool(own_folders("models")) and all(m.id != model_id for m in all_models(()))
 
 
 def _find(stem: str) -> str | None:
