@@ -7,7 +7,6 @@ from core.explain.expression import Expr, Num, Sym, added, largest, value_of
 from core.latency.machine import peak_flops
 from core.latency.step import Plan
 from core.latency.textbook import TextbookPlan
-from core.model.operators import features
 from core.quantities import EXPECTED
 from core.results import Estimate, Speed
 from core.serving.load import OperatorTime, Phase
@@ -144,7 +143,7 @@ def _on_the_roofline(
     operator: OperatorTime,
 ) -> tuple[Step, ...]:
     """Each row: t = ((F / (ec P))^p + (Q / (em B))^p)^(1/p), and the starts of its kernels."""
-    work = features(plan.operators, *(np.array([v]) for v in where))
+    work = plan.features(*(np.array([v]) for v in where))
     scaled = (plan.seconds_per[EXPECTED] @ work)[:, 0]
     flops, moved = (plan.operators.flops @ work)[:, 0], (plan.operators.bytes @ work)[:, 0]
     count = len(plan.operators.rows)

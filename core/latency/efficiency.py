@@ -77,8 +77,10 @@ class Overheads(Spec):
 
     def at(self, version: str) -> "Overheads":
         """These of a release, with the eras it belongs to; a version nobody can read is current."""
-        wanted = _version(version)
-        mine = [e for e in self.eras if wanted and _version(e.since) <= wanted < _version(e.before)]
+        wanted = version_number(version)
+        mine = [
+            e for e in self.eras if wanted and version_number(e.since) <= wanted < version_number(e.before)
+        ]
         if not mine:
             return self
         later = sum(era.first_token_ms for era in mine)
@@ -135,7 +137,8 @@ class LinkFit(Spec):
     decay: float = Field(ge=-1, le=1)  # below 0: switches help more devices more
 
 
-def _version(text: str) -> tuple[int, ...]:
+def version_number(text: str) -> tuple[int, ...]:
+    """The first three numbers of a version; empty where there is none."""
     return tuple(int(digits) for digits in re.findall(r"\d{1,6}", text)[:3])
 
 

@@ -4,10 +4,8 @@ t = (g^8 + (stream n)^8)^(1/8),  g = (k^4 + u^4)^(1/4)
 k = sum over operators + starts of the kernels + exchanges between devices + step and sequence overhead
 u = launches of a step outside the full CUDA graph: every step with a prompt in it; all in eager mode
 
-A batch of decodes takes the time of its own size.  Engines pad it to the next size that a CUDA graph was
-captured for; measured servers do not show it: padding the tokens, or the experts touched too, makes the
-median error of the time per output token larger (6.7 to 6.8 and 6.9 %), most where the number of users
-is no captured size (7.5 to 9.2 %).  So times are continuous in the batch for every engine.
+A batch of decodes is filled up to the next size that a CUDA graph was captured for (``core.latency.graphs``);
+one beyond the largest runs outside the graph.
 """
 
 from collections.abc import Sequence
@@ -19,6 +17,7 @@ import numpy as np
 
 from core.latency.efficiency import ModelKind, Overheads, Profile
 from core.latency.factors import Factors, load_factors
+from core.latency.graphs import Padding, padding_of
 from core.latency.machine import Identity
 from core.latency.on_device import Coefficients, coefficients
 from core.latency.protocol import BOUND, Part
@@ -67,6 +66,7 @@ class Plan:
     decode_rows: tuple[int, ...]  # operators that read the cache for decoding
     prefill_row: int | None
     eager: bool
+    padding: Padding  # of decode batches to the sizes of CUDA graphs
     overheads: Overheads  # of the release; the terms of the first token among them
 
     @property
@@ -99,6 +99,13 @@ class Plan:
         """False: weights are expanded first."""
         return self.native[0]
 
+    def features(
+        self, decoding: FloatArray, context: FloatArray, prefill: FloatArray, history: FloatArray
+    ) -> FloatArray:
+        """The feature matrix (K, N) of N steps, the decode batches padded."""
+        padded = self.padding.of(decoding)
+        return features(self.operators, decoding, context, prefill, history, padded)
+
     def seconds(
         self,
         rows: slice | int,
@@ -108,7 +115,7 @@ class Plan:
         history: FloatArray,
     ) -> FloatArray:
         """``step_time`` without ceremony: float arrays of one shape (N,), result ([Q,] [A,] N)."""
-        work = features(self.operators, decoding, context, prefill, history)
+        work = self.features(decoding, context, prefill, history)
         kernels = smooth_max_of_halves(self.seconds_per[rows] @ work, len(self.operators.rows), self.p)
         total = kernels.sum(axis=-2)
         total += self.fixed[rows] @ work
@@ -123,7 +130,8 @@ class Plan:
             total += np.minimum(self.direct[rows] * tokens, ring).sum(axis=-2)
         if rows == BOUND or (isinstance(rows, slice) and rows.start == BOUND):
             return np.asarray(total)
-        outside = self.ungraphed[rows] * (1.0 if self.eager else work[PREFILLS])
+        beyond = decoding > self.padding.largest
+        outside = self.ungraphed[rows] * (1.0 if self.eager else np.maximum(work[PREFILLS], beyond))
         total = smooth_max(total, outside, _GRAPH_P)
         return smooth_max(total, self.stream[rows] * decoding, _STREAM_P)
 
@@ -135,7 +143,7 @@ class Plan:
         """
         point = [np.array([value]) for value in (decoding, context, prefill, history)]
         total = float(self.seconds(EXPECTED, *point)[0])
-        rows, work = self.operators.rows, features(self.operators, *point)
+        rows, work = self.operators.rows, self.features(*point)
         scaled = (self.seconds_per[EXPECTED] @ work)[:, 0].tolist()
         flops = (self.operators.flops @ work)[:, 0].tolist()
         moved = (self.operators.bytes @ work)[:, 0].tolist()
@@ -261,6 +269,7 @@ def _plan(
         decode_rows=tuple(i for i, k in enumerate(keys) if k in ("attention_decode", "latent_decode")),
         prefill_row=keys.index("attention_prefill") if "attention_prefill" in keys else None,
         eager=engine[2],
+        padding=padding_of(engine[0], engine[1], operators.layout.verified, engine[2]),
         overheads=first.overheads,
     )
 

@@ -122,9 +122,17 @@ def distinct_experts(experts: int, per_token: float, skew: float = ROUTING_SKEW)
 
 
 def features(
-    operators: Operators, decoding: Any, context: Any, prefill_tokens: Any, history: Any
+    operators: Operators,
+    decoding: Any,
+    context: Any,
+    prefill_tokens: Any,
+    history: Any,
+    padded: Any = None,
 ) -> FloatArray:
-    """The feature matrix (K, N) of N steps.  All arguments are float arrays of shape (N,)."""
+    """The feature matrix (K, N) of N steps.  All arguments are float arrays of shape (N,).
+
+    ``padded``: rows that the matrices of the decode batch have, at least ``decoding``; None: as many.
+    """
     window_count = len(operators.windows)
     first_pair = FIRST_WINDOW + window_count
     first_expert = first_pair + window_count
@@ -135,8 +143,8 @@ def features(
     out[DECODES] = decoding > 0
     prefills[:] = prefill_tokens > 0
     decoded = decoding if layout.verified == 1 else layout.verified * decoding
-    np.add(decoded, prefill_tokens, out=tokens)
     np.add(decoded, prefills, out=out[SEQUENCES])
+    np.add(decoded, prefill_tokens, out=tokens)
     # Below zero where several whole prompts are read side by side: fewer pairs, nothing cached.
     np.multiply(np.maximum(history, 0.0), prefills, out=out[HISTORY])
     windows = operators.windows
@@ -146,8 +154,13 @@ def features(
     pairs = growing * (history + 0.5 * growing)
     pairs += (prefill_tokens - growing) * windows
     out[first_pair:first_expert] = pairs
-    # The experts see the tokens of all copies of the attention.
-    seen = tokens if layout.data_parallel == 1 else layout.data_parallel * tokens
-    for row, table in enumerate(operators.expert_tables, first_expert):
-        out[row] = np.interp(seen, _EXPERT_GRID, table)
+    if operators.expert_tables:
+        # The experts see the tokens of all copies of the attention; rows that fill up are all one token.
+        seen = tokens if padded is None else tokens + np.minimum(padded - decoding, 1.0)
+        if layout.data_parallel > 1:
+            seen = layout.data_parallel * seen
+        for row, table in enumerate(operators.expert_tables, first_expert):
+            out[row] = np.interp(seen, _EXPERT_GRID, table)
+    if padded is not None:
+        tokens += layout.verified * (padded - decoding)
     return out

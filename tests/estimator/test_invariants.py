@@ -134,7 +134,11 @@ def test_a_better_device_is_never_slower(model):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_no_steps_in_batch_and_length(model):
-    """A change of one in ten thousand moves the time of a step by a few of them."""
+    """A change of one in ten thousand moves the time of a step by a few of them.
+
+    Between a size that a CUDA graph was captured for and the next whole number the rows of the next graph
+    come in, one after the other: the time rises by no more than they do.
+    """
     n = np.geomspace(1, 500, 120)
     zero, few = np.zeros_like(n), np.full_like(n, 7.0)
     lines = (
@@ -149,6 +153,8 @@ def test_no_steps_in_batch_and_length(model):
             far = near.copy()
             far[row] *= 1.0001
             moved = np.abs(seconds(plan, points=far) / seconds(plan, points=near) - 1)
+            if row == 0 and isinstance(plan, Plan):
+                moved -= plan.padding.of(far[0]) / plan.padding.of(near[0]) - 1
             assert moved.max() < 6e-4, (told(one), row, float(n[moved.max(axis=0).argmax()]))
 
 

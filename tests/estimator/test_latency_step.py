@@ -105,15 +105,19 @@ def test_more_is_never_faster(model, device, n, context, prefill, history, more)
 
 @pytest.mark.parametrize("model", MODELS)
 def test_continuous_in_batch_and_length(model):
-    """A change of one in ten thousand never moves the step by more than a few of them."""
+    """A change of one in ten thousand never moves the step by more than a few of them.
+
+    In the batch by no more than the rows of the next CUDA graph that come with it.
+    """
     p = plan(model, "H100 SXM5 80GB")
     n = np.geomspace(1, 1000, 400)
-    for near, far in (
-        (step_time(p, n, 4000.0), step_time(p, n * 1.0001, 4000.0)),
-        (step_time(p, 8.0, n * 100), step_time(p, 8.0, n * 100.01)),
-        (step_time(p, 8.0, 4000.0, n * 8), step_time(p, 8.0, 4000.0, n * 8.0008)),
+    rows = p.padding.of(n * 1.0001) / p.padding.of(n) - 1
+    for near, far, more in (
+        (step_time(p, n, 4000.0), step_time(p, n * 1.0001, 4000.0), rows),
+        (step_time(p, 8.0, n * 100), step_time(p, 8.0, n * 100.01), 0.0),
+        (step_time(p, 8.0, 4000.0, n * 8), step_time(p, 8.0, 4000.0, n * 8.0008), 0.0),
     ):
-        assert np.abs(far / near - 1).max() < 3e-4
+        assert (np.abs(far / near - 1) < 3e-4 + more).all()
 
 
 @pytest.mark.parametrize("model", MODELS)
