@@ -127,7 +127,8 @@ def _own(widget: QWidget, words: Words) -> Said | None:
     if kind in _PARTS:
         key, entry_key = _PARTS[kind]
         return Said(words(f"whats.{key}.name"), (words(f"whats.{key}.text"),), entry_key)
-    if isinstance(widget, QAbstractButton) or widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
+    takes_focus = bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
+    if isinstance(widget, QAbstractButton) or (takes_focus and kind != "PlotArea"):  # whose pane speaks
         return _control(widget)
     return None
 

@@ -233,15 +233,17 @@ class MainWindow(QWidget):
         self.load_plots()
 
     def load_plots(self) -> None:
-        """Import and show the plots."""
-        if self.workspace.plots:
-            return
-        self.workspace.load_plots()
-        from gui.habits import Habits
+        """Import and show the plots, and what else nobody waits for."""
+        late = not self.workspace.plots
+        if late:
+            self.workspace.load_plots()
+        if self.habits is None:
+            from gui.habits import Habits
 
-        self.habits = Habits(self)
-        self.sheets.tell_problems()
-        QTimer.singleShot(0, self._announce)
+            self.habits = Habits(self)
+        if late:
+            self.sheets.tell_problems()
+            QTimer.singleShot(0, self._announce)
 
     def _announce(self) -> None:
         self.workspace.repaint()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -22,7 +22,7 @@ from gui.sheets.sheet import Text
 from gui.theme import theme
 from gui.user_presets import LONGEST_NAME, PARTS, Preset, UserPresets, tidy
 
-_WIDTH, _LIST_HEIGHT = 400, 200
+_WIDTH, _LIST_HEIGHT, _ROW = 400, 200, 28
 
 
 class _Plate(QDialog):
@@ -136,6 +136,7 @@ class ManagePresets(_Plate):
         self.back = self._button("presets.take_back", self._take_back)
         self.finish = self._button("presets.done", self.accept)
         self.finish.setDefault(True)
+        self.finish.setProperty("kind", "primary")
         self.buttons(self.use, self.rename, self.delete, self.back, self.finish)
         self.list.currentItemChanged.connect(lambda *_: self._settle())
         self.list.itemChanged.connect(self._renamed)
@@ -153,6 +154,7 @@ class ManagePresets(_Plate):
         self.list.clear()
         for preset in self._kept.all():
             item = QListWidgetItem(preset.name)
+            item.setSizeHint(QSize(0, theme().px(_ROW)))
             item.setData(Qt.ItemDataRole.UserRole, preset)
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
             self.list.addItem(item)

@@ -20,7 +20,7 @@ class SearchBox(QAbstractButton):
         self._action = action
         self._small = False
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.clicked.connect(action.trigger)
         action.changed.connect(self._speak)
         self._speak()
