@@ -84,9 +84,8 @@ def test_batches_in_flight_keep_four_copies_of_the_inputs() -> None:
     """Command R on two cards: 672.01 MiB on the first,
     https://github.com/ggml-org/llama.cpp/pull/6122."""
     scenario = of("CohereLabs/c4ai-command-r-v01", 4096, flash_attention=False, n_parallel=1)
-    first, second = in_version("2024-03", scenario, 2)
+    first = in_version("2024-03", scenario, 2)[0]
     assert first == pytest.approx(672.01, abs=0.01)
-    assert second == pytest.approx(672.0, abs=0.1)
     assert in_version("2024-03", scenario)[0] < first - 3 * 16  # one copy: three hidden states less
 
 

@@ -48,6 +48,7 @@ def test_every_record_is_predicted_or_says_why_not() -> None:
         ("cuda_graph_gib", 45, 0.25, 0.50),
         ("kv_buffer_mib", 8, 0.0001, 0.001),
         ("model_buffer_mib", 4, 0.01, 0.02),
+        ("compute_buffer_mib", 6, 0.01, 0.02),
     ],
 )
 def test_errors(metric: str, least: int, median: float, decile: float) -> None:
