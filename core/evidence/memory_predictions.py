@@ -56,10 +56,11 @@ def predict(record: MeasuredMemory) -> tuple[Prediction, ...]:
             Prediction(record.id, record.engine, metric, seen, skipped=reason.reason)
             for metric, seen in record.observed.items()
         )
-    return tuple(_predictions(record, scenario))
+    return tuple(predictions_with(record, scenario))
 
 
-def _predictions(record: MeasuredMemory, scenario: Scenario) -> Iterator[Prediction]:
+def predictions_with(record: MeasuredMemory, scenario: Scenario) -> Iterator[Prediction]:
+    """The same for a record whose scenario is known."""
     name = naming.engine_of(record.engine) or ""
     values = _VALUES[name](record, scenario) if name in _VALUES else _plain(scenario)
     for metric, seen in record.observed.items():

@@ -121,7 +121,7 @@ def point(row: dict[str, str], seen: Seen) -> Iterator[Found]:
     reasons = {m: _ruled(name, m, row, values["ttft"]) for m in values}
     shape = _shape(row)
     users = re.search(r"_c(\d+)(?:_|$)", name)
-    model, device = model_of(row["model_path"]), _system(row["system"])
+    model, device = model_of(row["model_path"]), known_system(row["system"])
     place = device.name if device is not None else row["system"]
     key: tuple[str, ...] = (
         place,
@@ -292,7 +292,8 @@ def _point_cache(backend: str, weights: str, arch: Architecture, device: Acceler
     return "fp8" if backend == "sglang" and latent and "Blackwell" in device.architecture else "bf16"
 
 
-def _system(name: str) -> Accelerator | None:
+def known_system(name: str) -> Accelerator | None:
+    """The device of a system's short name in tables of served points, or of its own name."""
     try:
         return device_of(_SYSTEMS.get(name, name))
     except InferometerError:

@@ -25,6 +25,7 @@ from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.units import GIB
 
+RATES = ("output", "total", "decode", "prefill", "requests")  # all other metrics are times
 _RESERVED = 1.5 * GIB  # beside weights and cache, where an engine's ledger does not say
 
 
@@ -48,13 +49,12 @@ def runs_of(cases: Sequence[Case]) -> tuple[Run, ...]:
             s.accelerator.name,
             s.deployment,
             s.precision,
-            s.engine.name,
-            s.engine.version,
-            s.engine.max_num_seqs,
-            s.engine.max_num_batched_tokens,
-            s.engine.enforce_eager,
+            s.engine,
+            s.speculative,
+            s.host,
             work.prompt_tokens,
             work.output_tokens,
+            work.shared_prefix_tokens,
             case.load,
             case.pool,
             case.requests,
@@ -151,6 +151,7 @@ def _values(service: Service, run: Run) -> list[FloatArray]:
         "decode": curve.output_tokens_per_second,
         "total": curve.requests_per_second * whole,
         "prefill": curve.requests_per_second * service.lengths.prompt,
+        "requests": curve.requests_per_second,
     }
     return [values[case.metric][:, where[i]] for i, case in enumerate(run.cases)]
 
@@ -175,6 +176,7 @@ def _batches(service: Service, run: Run, amounts: FloatArray) -> list[FloatArray
         "decode": amounts / times.step,
         "total": amounts * (lengths.prompt + lengths.output) / total,
         "prefill": amounts * lengths.prompt / first,
+        "requests": amounts / total,
     }
     return [values[case.metric][:, i] for i, case in enumerate(run.cases)]
 
@@ -182,7 +184,5 @@ def _batches(service: Service, run: Run, amounts: FloatArray) -> list[FloatArray
 def log_errors(cases: Sequence[Case], predicted: FloatArray) -> FloatArray:
     """log(predicted / measured) of times; the reverse for rates, so that above 0 is always too slow."""
     measured = np.array([case.measured for case in cases])
-    sign = np.array(
-        [-1.0 if case.metric in ("output", "total", "decode", "prefill") else 1.0 for case in cases]
-    )
+    sign = np.array([-1.0 if case.metric in RATES else 1.0 for case in cases])
     return np.asarray(sign * np.log(predicted[EXPECTED] / measured))
