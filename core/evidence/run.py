@@ -29,6 +29,13 @@ FIGURES: dict[str, str] = {
     "core_clock": "Hz",
     "memory_clock": "Hz",
 }
+# Lines of a ledger that are counts; all others are bytes.
+COUNTED_LINES = frozenset(
+    {
+        *("kv_cache_tokens", "fitting_tokens", "window_tokens", "max_concurrency"),
+        *("gpu_blocks", "cpu_blocks", "recurrent_slots", "bpw", "params"),
+    }
+)
 # "mean" and "p50" are told apart; throughputs and readings of the whole run are "mean".
 STATISTICS = ("mean", "std", "min", "p25", "p50", "p75", "p90", "p95", "p99", "max")
 
@@ -91,7 +98,7 @@ class Run:
     ``figures`` is (figure, statistic) → value in the unit of ``FIGURES``; ``ledger`` is line → bytes, the
     names of lines those of the measured memory records without their unit ("weights", "kv_cache",
     "activation_peak", "non_torch", "cuda_graph", "compute_buffer", "available_kv", "total") and
-    counts as they are ("kv_cache_tokens"); ``conversions`` says what was computed from what the file
+    counts as they are (``COUNTED_LINES``); ``conversions`` says what was computed from what the file
     states; ``rest`` keeps what the reader did not understand.
     """
 

@@ -82,13 +82,13 @@ def from_tree(tree: object) -> Run:
     setting, operators, conversions = tree.get("setting"), tree.get("operators"), tree.get("conversions")
     return Run(
         _origin(tree.get("origin")),
-        _setting(setting) if setting else _EMPTY_SETTING,
+        _EMPTY_SETTING if setting is None else _setting(setting),
         figures,
         ledger,
-        _operators(operators) if operators else (),
+        () if operators is None else _operators(operators),
         _text(tree.get("started_at", ""), "started_at"),
         _text(tree.get("label", ""), "label"),
-        _conversions(conversions) if conversions else (),
+        () if conversions is None else _conversions(conversions),
         rest,
     )
 

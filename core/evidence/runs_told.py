@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from core.errors import Problem
 from core.evidence.readers.common import Reading
-from core.evidence.run import FIGURES, STATISTICS, Run, Setting
+from core.evidence.run import COUNTED_LINES, FIGURES, STATISTICS, Run, Setting
 from core.evidence.run_json import to_tree
 from core.reports.as_text import table
 from core.units import show_bytes, show_time, three_digits
@@ -103,7 +103,7 @@ def _cell(run: Run, figure: str, statistic: str, words: Words) -> str:
 def _ledger(run: Run) -> list[tuple[str, str]]:
     """Names of lines as the log of the engine's memory is kept; counts as they are."""
     return [
-        (name, f"{value:,.0f}" if name.endswith("tokens") else str(show_bytes(value)))
+        (name, f"{value:,.6g}" if name in COUNTED_LINES else str(show_bytes(value)))
         for name, value in run.ledger.items()
     ]
 

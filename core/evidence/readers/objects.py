@@ -16,6 +16,7 @@ MAX_GROUPS = 1_000_000  # what may open an object or a list
 MAX_PARTS = 5_000_000  # what may divide their parts
 _MAX_FAILURES = 500
 _MAX_TOLD = 20
+_LONG_LINE = 40  # characters; the first line of an object that goes on is shorter
 _MAX_DIGITS = 40  # of an integer; longer ones are no figure
 # Where an object, or a list of objects, may begin: at the start of a line.
 _BEGINNING = re.compile(r'^[^\S\n]{0,400}(?=\{\s{0,400}["}]|\[\s{0,400}\{)', re.MULTILINE)
@@ -120,6 +121,8 @@ class _Scan:
             return _decode(self.text, start)
         except json.JSONDecodeError as error:
             self._spent += len(self.text) // 20  # an error is slow to make in a long text
+            if end - start > _LONG_LINE and not self.text[end : error.pos].strip():
+                raise _BrokenAt("cut_off", error.pos) from None  # a line of its own, and the next is another
             unfinished = not self.text[error.pos : error.pos + 4096].strip()
             code = "cut_off" if unfinished or error.msg.startswith("Unterminated") else "not_json"
             raise _BrokenAt(code, error.pos) from None

@@ -4,6 +4,7 @@ A shape is a module with ``NEEDLES`` (field names as they stand in the text), ``
 ``take(tree, name, line)``.
 """
 
+import re
 from typing import Any, Protocol
 
 from core.evidence.readers import (
@@ -24,6 +25,7 @@ from core.evidence.readers.objects import Found, objects
 KEY = "json"
 WHOLE = False
 _MAX_TOLD = 20
+_IS_JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*\{)')
 
 
 class Shape(Protocol):
@@ -63,12 +65,10 @@ _ELSEWHERE = {
 
 
 def looks_like(text: str, _name: str) -> bool:
-    """Whether the text holds an object with a field of one of the tools."""
-    if "{" not in text:
-        return False
-    return any(f'"{needle}' in text for shape in SHAPES for needle in shape.NEEDLES) or (
-        text.lstrip()[:1] in ("{", "[") and any(f'"{field}"' in text for field in _ELSEWHERE)
-    )
+    """Whether the text is JSON, or holds an object with a field of one of the tools."""
+    if _IS_JSON.match(text):
+        return True
+    return "{" in text and any(f'"{needle}' in text for shape in SHAPES for needle in shape.NEEDLES)
 
 
 def read(text: str, name: str) -> Reading:
@@ -78,7 +78,7 @@ def read(text: str, name: str) -> Reading:
     strange = [told for told in taken.problems if told.code == "reading.unknown_object"]
     kept = [told for told in taken.problems if told.code != "reading.unknown_object"]
     # A log has objects of its own: only a file of nothing else is told about.
-    if strange and not taken.runs and text.lstrip()[:1] in ("{", "["):
+    if strange and not taken.runs and _IS_JSON.match(text):
         other = next((instead for field, instead in _ELSEWHERE.items() if f'"{field}"' in text), "")
         kept += [problem("other_file", name, 1, instead=other)] if other else strange
     return Reading(taken.runs, (*kept[:_MAX_TOLD], *problems))

@@ -116,20 +116,32 @@ def _settings(build: Builder, fields: Mapping[str, Any]) -> None:
 
 
 def _times(build: Builder, fields: Mapping[str, Any]) -> None:
-    # Without streaming TTFT and ITL are written as 0, and TPOT holds the prefill.
-    streamed = bool(number(fields.get("mean_ttft_ms")) or number(fields.get("mean_itl_ms")))
+    streamed = _streamed(fields)
     for key, value in fields.items():
         match = _TIME.fullmatch(key)
         if match is None or _statistic(match.group(1)) not in STATISTICS:
             continue
         word, measure, unit = match.groups()
-        if measure == "tpot" and "mean_ttft_ms" in fields and not streamed:
+        if _MEASURES[measure] != "end_to_end" and not streamed:
             continue
         factor = 1e-3 if unit == "ms" else 1.0
         if build.put(_MEASURES[measure], _statistic(word), value, factor) and unit == "ms":
             build.converted("milliseconds")
-    if "mean_ttft_ms" in fields and not streamed and number(fields.get("mean_tpot_ms")):
+    if not streamed and number(fields.get("mean_tpot_ms")):
         build.complain("not_streamed", tpot=three_digits(number(fields["mean_tpot_ms"]) or 0.0))
+
+
+def _streamed(fields: Mapping[str, Any]) -> bool:
+    """Whether tokens came one by one.
+
+    Without streaming TTFT and ITL are written as 0 and TPOT holds the prefill; an answer that comes as a
+    whole has no gaps either, and its first token is its last.
+    """
+    first, gap = number(fields.get("mean_ttft_ms")), number(fields.get("mean_itl_ms"))
+    if first is None or gap is None or gap > 0:
+        return first != 0
+    made, completed = number(fields.get("total_output_tokens")), number(fields.get("completed"))
+    return bool(first and made and completed and made <= 1.5 * completed)
 
 
 def _throughputs(build: Builder, fields: Mapping[str, Any]) -> None:
