@@ -3,6 +3,7 @@
 from core.latency.efficiency import SERVER_ENGINES, halves_accumulation, profile_for
 from core.latency.machine import compute_format, is_native
 from core.results import Estimate
+from core.spec.architecture import CompressedAttention
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.words import Phrase
@@ -23,7 +24,19 @@ COMPUTE_LABELS = {
 def engine_notes(estimate: Estimate) -> tuple[Phrase, ...]:
     """Sentences that a person should know and need not act on; ``Words.phrase`` gives the text."""
     scenario = estimate.scenario
-    return (*_precision(estimate, scenario), *_profile(scenario))
+    return (*_precision(estimate, scenario), *_profile(scenario), *_memory(scenario))
+
+
+def _memory(scenario: Scenario) -> tuple[Phrase, ...]:
+    """Where the ledger was never laid beside a log."""
+    name = Phrase(f"engine_notes.engines.{scenario.engine.name}")
+    if scenario.engine.name in ("mlx", "transformers"):
+        return (Phrase(f"engine_notes.memory_{scenario.engine.name}", {"engine": name}),)
+    kinds = (mixer for group in scenario.model.architecture.kinds for mixer in group.token_mixers)
+    if scenario.engine.name != "textbook" and any(isinstance(m, CompressedAttention) for m in kinds):
+        values = {"engine": name, "model": scenario.model.name}
+        return (Phrase("engine_notes.memory_compressed", values),)
+    return ()
 
 
 def _precision(estimate: Estimate, scenario: Scenario) -> tuple[Phrase, ...]:

@@ -188,12 +188,18 @@ def _fewer_users(scenario: Scenario) -> tuple[Change, ...]:
 
 
 def _shorter_prompt(scenario: Scenario) -> tuple[Change, ...]:
-    work = scenario.workload
-    length = longest(plan_memory(scenario), work.users, work.shared_prefix_tokens)
-    prompt = length - work.output_tokens
-    if not 1 <= prompt < work.prompt_tokens:
-        return ()
-    return _first_that_fits(scenario, iter([(Change("workload.prompt_tokens", prompt),)]))
+    # Where requests queue, the service comes up as soon as one of them has room.
+    work, at_once = scenario.workload, 1 if queues(scenario) else scenario.workload.users
+    length = longest(plan_memory(scenario), at_once, work.shared_prefix_tokens)
+    prompt = min(length - work.output_tokens, work.prompt_tokens - 1)
+
+    def fits(tokens: int) -> bool:
+        return tokens < work.prompt_tokens and _fits(scenario, (Change("workload.prompt_tokens", tokens),))
+
+    # Where what a prompt needs on the way grows with it, there may be room for a longer one.
+    if prompt < 1 or not fits(prompt) or fits(prompt + 1):
+        prompt = _last(fits)
+    return (Change("workload.prompt_tokens", prompt),) if prompt else ()
 
 
 def _cache_8_bit(scenario: Scenario) -> tuple[Change, ...]:

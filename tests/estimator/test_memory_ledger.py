@@ -208,6 +208,19 @@ def test_an_engine_that_queues_starts_under_any_load() -> None:
     assert starts(s) and smallest_change_that_fits(s) is None
 
 
+def test_a_shorter_prompt_is_for_one_request_where_requests_queue() -> None:
+    """Ten users wait for each other: the prompt need only be short enough for one of them."""
+    work = Workload(users=10, prompt_tokens=200_000, output_tokens=100)
+    s = scenario(PLAIN, workload=work, engine=Engine(name="sglang", version="0.5.5", max_model_len=300_000))
+    assert not starts(s)
+    alone = with_value(s, "workload.users", 1)
+    found = [c for changes in smallest_changes(s) for c in changes if c.path == "workload.prompt_tokens"]
+    assert found == [c for cs in smallest_changes(alone) for c in cs if c.path == "workload.prompt_tokens"]
+    together = with_value(s, "engine.name", "textbook")
+    fewer = [c for cs in smallest_changes(together) for c in cs if c.path == "workload.prompt_tokens"]
+    assert int(str(fewer[0].value)) < int(str(found[0].value)) / 5
+
+
 def test_no_load_is_small_enough_when_the_weights_exceed_the_budget() -> None:
     s = scenario(architecture((60, FULL, DenseMlp(intermediate=14336))))
     assert build_ledger(s, 0).fits is False
