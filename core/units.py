@@ -19,13 +19,24 @@ _shown_memory = ["GiB"]  # a habit of the reader, like the decimal mark; nothing
 _BINARY = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _NUMBER = re.compile(
-    r"""\s*(?:<=|>=|[≤≥])?\s*
+    r"""\s*(?:<=|>=|[≤≥<>~≈$])?\s*
         (?P<sign>[-+−]?)(?P<number>\d[\d.,_\u00a0\u202f' ]*|[.,]\d+)(?P<exponent>[eE][-+]?\d{1,3})?
         \s*(?P<rest>[^\d]*?)\s*$""",
     re.VERBOSE,
 )
 # Units as typed, lower case → factor to the base of that dimension.
-_TIME_S = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0}
+_TIME_S = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "min": 60.0}
+_TIME_S |= {"秒": 1.0, "毫秒": 1e-3, "微秒": 1e-6, "分钟": 60.0, "h": 3600.0}
+# Other ways to write the unit that a field has; what is nothing but a unit changes no number.
+_SAME = {
+    "tokens": ("tok", "token"),
+    "1/s": ("/s", "rps", "qps", "req/s", "requests/s"),
+    "users": ("user", "个", "人"),
+    "USD": ("$",),
+    "USD/h": ("$/h",),
+}
+_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
+_HAN = {"万": 10**4, "亿": 10**8}
 _MAX_TEXT = 64
 _BINARY_NAMES, _DECIMAL_NAMES = ("MiB", "KiB"), ("MB", "kB")  # below GiB and GB
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -66,10 +77,12 @@ def memory_steps() -> tuple[tuple[int, str], ...]:
 def parse_quantity(text: str, unit: str = "") -> float:
     """Read what a person typed into a field of the given unit and return it in that unit.
 
-    Accepts ``8k``, ``32K``, ``1.5M``, ``128Ki``, ``24GB``, ``24 GiB``, ``≤ 100 ms``, ``90 %``, grouping by
-    space, apostrophe or underscore, and both decimal marks.  Raises InvalidScenario with the code
-    ``number.unreadable`` or ``number.unit``.
+    Accepts ``8k``, ``32K``, ``1.5M``, ``128Ki``, ``24GB``, ``24 GiB``, ``≤ 100 ms``, ``90 %``, ``2 req/s``,
+    ``2万``, full width, grouping by space, apostrophe or underscore, and both decimal marks.  Raises
+    InvalidScenario with the code ``number.unreadable`` or ``number.unit``.
     """
+    if not text.isascii():
+        text = text.translate(_FULL_WIDTH)  # as an input method may leave it
     match = _NUMBER.match(text[:_MAX_TEXT]) if len(text) <= _MAX_TEXT else None
     if match is None:
         raise InvalidScenario(Problem("number.unreadable", values={"text": text[:_MAX_TEXT]}))
@@ -104,7 +117,10 @@ def _decimal(digits: str) -> str | None:
 def _factor(rest: str, unit: str) -> float | None:
     """Factor from the typed suffix to ``unit``; None when the two do not go together."""
     low = rest.lower()
-    if low in ("", unit.lower()):
+    if low[:1] in _HAN:
+        after = _factor(rest[1:].strip(), unit)
+        return None if after is None else _HAN[low[0]] * after
+    if low in ("", unit.lower(), *_SAME.get(unit, ())):
         return 1.0
     if unit in ("s", "ms"):
         given = _TIME_S.get(low)

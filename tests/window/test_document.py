@@ -152,6 +152,25 @@ def test_a_failed_save_keeps_the_document_unsaved(document: Document, tmp_path: 
     assert document.path is None
 
 
+def test_opening_clears_the_history_and_a_failed_opening_leaves_it(
+    document: Document, tmp_path: Path
+) -> None:
+    """What is undone belongs to the file that is open; nothing is lost before the new one is read whole."""
+    document.save(tmp_path / "other.json")
+    document.set_value("workload.users", 3)
+    document.end_merge()
+    document.set_value("workload.users", 5)
+    document.undo()
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(InferometerError):
+        document.load(tmp_path / "bad.json")
+    assert document.scenario.workload.users == 3
+    assert document.undo_stack.canUndo() and document.undo_stack.canRedo()
+    document.load(tmp_path / "other.json")
+    assert not document.undo_stack.canUndo() and not document.undo_stack.canRedo()
+    assert document.is_clean
+
+
 EDITS = st.lists(
     st.one_of(
         st.tuples(st.just("workload.users"), st.integers(-5, 500)),

@@ -10,11 +10,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
+from core.errors import InferometerError
 from core.estimator import estimate
 from core.explain.figures import figure
 from core.reports.as_text import estimate_text
 from core.spec.scenario import Scenario
-from core.units import show_bytes, show_memory_in
+from core.units import parse_quantity, show_bytes, show_memory_in
 from core.words import Words
 from gui import theme
 from gui.habits import TEXT_SCALES
@@ -159,6 +160,47 @@ def test_the_account_adds_up_in_gb_too(scenario: Scenario, usual: None) -> None:
     point = estimate(scenario)
     told = " ".join(estimate_text(point, Words("en")).split())
     assert "GiB" not in told and f"{point.ledger.budget_bytes / 1e9:.2f} GB" in told
+
+
+# -- numbers as people type them ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "unit", "value"),
+    [
+        ("32k", "tokens", 32768),  # K of tokens is 1,024
+        ("32K tokens", "tokens", 32768),
+        ("32 tok", "tokens", 32),
+        ("３２ｋ", "tokens", 32768),
+        ("2万", "tokens", 20_000),
+        ("1e3", "users", 1000),
+        ("1k", "users", 1000),
+        ("~16", "users", 16),
+        ("16 GiB", "GB", 17.179869184),
+        ("24 GB", "GiB", 22.351741790771484),
+        ("24ＧＢ", "GB", 24),
+        ("1,5", "s", 1.5),
+        ("1,500", "s", 1500),
+        ("< 2", "s", 2),
+        ("500ms", "s", 0.5),
+        ("５００毫秒", "ms", 500),
+        ("9e1 %", "1", 0.9),
+        ("2 req/s", "1/s", 2),
+        ("100 rps", "1/s", 100),
+        ("$1,600", "USD", 1600),
+        ("3.35 TB/s", "GB/s", 3350),
+    ],
+)
+def test_numbers_are_read_as_people_type_them(typed: str, unit: str, value: float) -> None:
+    assert parse_quantity(typed, unit) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("typed", "unit"), [("2²", "users"), ("½", "1"), ("万", "tokens"), ("16 tok", "users"), ("3 GB", "s")]
+)
+def test_what_says_no_number_of_this_kind_is_refused(typed: str, unit: str) -> None:
+    with pytest.raises(InferometerError):
+        parse_quantity(typed, unit)
 
 
 # -- layout ------------------------------------------------------------------------------------------

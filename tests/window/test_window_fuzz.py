@@ -20,7 +20,11 @@ from pytestqt.exceptions import capture_exceptions, format_captured_exceptions
 
 from core.files import scenario_file
 from core.spec.scenario import Scenario
+from core.units import show_memory_in
+from gui import theme as themes
+from gui.actions import COMMANDS
 from gui.dialogs.service import AnswerDone, FileDone, Question
+from gui.paths import Paths
 from gui.window import MainWindow
 
 EVENTS = int(os.environ.get("INFEROMETER_FUZZ", "0")) or 600
@@ -92,8 +96,8 @@ def close_popups() -> None:
 class Hand:
     """Sends what a hand on keyboard and mouse could send."""
 
-    def __init__(self, make: Callable[[], MainWindow], rng: random.Random) -> None:
-        self.make, self.rng = make, rng
+    def __init__(self, make: Callable[[], MainWindow], rng: random.Random, paths: Paths) -> None:
+        self.make, self.rng, self.paths = make, rng, paths
         self.begun = time.monotonic()
         # A menu that a button shows by itself waits for an end that a single hand cannot bring.
         self.reaper = QTimer(interval=50)
@@ -103,6 +107,7 @@ class Hand:
 
     def opened(self) -> MainWindow:
         window = self.make()
+        window.paths = self.paths  # presets and pins are kept
         window.resize(1440, 900)
         window.show()
         window.load_plots()
@@ -128,8 +133,8 @@ class Hand:
         """One event; says which."""
         self.begun = time.monotonic()
         kind = self.rng.choices(
-            ("click", "key", "type", "drag", "wheel", "resize", "theme", "undo", "rest"),
-            (34, 24, 10, 10, 6, 5, 3, 5, 3),
+            ("click", "key", "type", "drag", "wheel", "resize", "theme", "undo", "rest", "command"),
+            (32, 23, 10, 10, 6, 5, 3, 5, 3, 3),
         )[0]
         if kind in ("resize", "theme", "undo"):
             close_popups()  # no hand does these through an open menu
@@ -207,6 +212,19 @@ class Hand:
             getattr(self.window.document, action)()
         return action
 
+    def _command(self) -> str:
+        """Any command that ends nothing, as from the menu."""
+        if self.covered():
+            return "none"
+        names = [command.id for command in COMMANDS if command.id not in ("quit", "open_folder")]
+        action = self.window.actions_[self.rng.choice(names)]
+        action.trigger()
+        return action.objectName()
+
+    def covered(self) -> bool:
+        """Whether something stands before the window that takes its commands."""
+        return (QApplication.activePopupWidget() or QApplication.activeModalWidget()) is not None
+
     def _rest(self) -> str:
         QTest.qWait(20)
         return ""
@@ -222,6 +240,8 @@ def test_any_events(
     scenario: Scenario,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    qapp: QApplication,
+    paths: Paths,
     qtbot: object,
 ) -> None:
     rng = random.Random(seed)
@@ -232,7 +252,7 @@ def test_any_events(
     wild.stand_in_for(dialogs)
     # What belongs to the computer is left alone.
     monkeypatch.setattr("gui.intake.Intake.ask_computer", lambda *_: None)
-    hand = Hand(make_window, rng)
+    hand = Hand(make_window, rng, paths)
     with capture_exceptions() as raised:
         for number in range(EVENTS):
             told = hand.once()
@@ -240,6 +260,8 @@ def test_any_events(
     window = hand.window
     hand.reaper.stop()
     close_popups()
+    show_memory_in("GiB")
+    themes.apply(qapp, "light", 1.0)
     window.document.start(scenario, window.document.origin)
     window.estimation.start()
     point = window.estimation.estimate
