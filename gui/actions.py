@@ -45,6 +45,8 @@ ActionId = Literal[
     "reset_layout",
     "save_preset",
     "manage_presets",
+    "manual",
+    "about",
     "quit",
 ]
 
@@ -97,6 +99,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("reset_layout"),
     Command("save_preset"),
     Command("manage_presets"),
+    Command("manual", ("F1",)),
+    Command("about"),
     Command("quit", ("Ctrl+Q",)),
 )
 

@@ -64,7 +64,9 @@ class MainMenu(QMenu):
             ]
         )
         self.addSeparator()
-        self.addActions([a["search"], a["commands"], a["whats_this"], a["shortcuts"]])
+        self.addActions([a["search"], a["commands"]])
+        self.addSeparator()
+        self.addActions([a["manual"], a["whats_this"], a["shortcuts"], a["about"]])
         self.addSeparator()
         self.addActions([a["fold_forms"], a["reset_layout"]])
         self._appearance.clear()

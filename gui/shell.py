@@ -10,6 +10,7 @@ from gui.pinned import letter
 from gui.workspaces.registry import KEYS
 
 if TYPE_CHECKING:
+    from gui.help.manual import Manual
     from gui.palette import Palette
     from gui.shortcuts import ShortcutPage
     from gui.window import MainWindow
@@ -25,6 +26,7 @@ class Shell(QObject):
         self._window = window
         self._palette: Palette | None = None
         self._page: ShortcutPage | None = None
+        self._manual: Manual | None = None
         actions, stack = window.actions_, window.stack
         for key in KEYS:
             action = actions[f"show_{key}"]  # type: ignore[index]
@@ -34,6 +36,8 @@ class Shell(QObject):
         actions["search"].triggered.connect(lambda _=False: self.open_palette(""))
         actions["commands"].triggered.connect(lambda _=False: self.open_palette(">"))
         actions["shortcuts"].triggered.connect(lambda _=False: self.show_shortcuts())
+        actions["manual"].triggered.connect(lambda _=False: self.show_manual())
+        actions["about"].triggered.connect(lambda _=False: self.show_manual("about"))
         window.toolbar.workspace_chosen.connect(stack.show_key)
         stack.switched.connect(window.toolbar.show_workspace)
         window.pinned.changed.connect(self._show_ghosts)
@@ -106,6 +110,12 @@ class Shell(QObject):
                 widget.hide()
                 widget.deleteLater()
         self._palette = self._page = None
+        if self._manual is not None:
+            was, place = self._manual.isVisible(), self._manual.view.place
+            self._manual.deleteLater()
+            self._manual = None
+            if was:
+                self.show_manual(*place)
 
     def show_shortcuts(self) -> "ShortcutPage":
         """The page of shortcuts; a second time takes it away."""
@@ -115,3 +125,15 @@ class Shell(QObject):
             self._page = ShortcutPage(self._window.words, self._window)
         self._page.toggle()
         return self._page
+
+    def show_manual(self, key: str = "", heading: str = "") -> "Manual":
+        """The manual, at a page or at the one that belongs to where the person is."""
+        from gui.help.manual import Manual
+        from gui.help.places import place_of
+
+        if self._manual is None:
+            self._manual = Manual(self._window.words, self._window)
+        if not key:
+            key, heading = place_of(self._window)
+        self._manual.open_at(key, heading)
+        return self._manual

@@ -16,6 +16,8 @@ QLineEdit:focus {{ min-height: {h24}px; max-height: {h24}px; }}
 QLineEdit:disabled {{ background: {sunken}; color: {ink3}; border-color: {line}; }}
 QLineEdit[invalid="true"] {{ background: {bad_soft}; border-color: {bad}; }}
 QLineEdit[plain="true"] {{ border: none; background: transparent; padding: 0; }}
+QTextEdit[plain="true"], QTextEdit[plain="true"]:focus {{ border: none; border-radius: 0; padding: 0;
+  background: {canvas}; }}
 QPushButton {{ background: {raised}; color: {ink}; border: 1px solid {line2}; border-radius: 6px;
   padding: 0 12px; min-height: {h26}px; }}
 QPushButton:hover {{ border-color: {control}; }}
@@ -45,6 +47,10 @@ QToolTip {{ background: {raised}; color: {ink}; border: 1px solid {line2}; paddi
 QComboBox {{ combobox-popup: 0; }}
 QAbstractItemView {{ background: {raised}; color: {ink}; border: 1px solid {line2}; outline: 0;
   selection-background-color: {accent_soft}; selection-color: {ink}; }}
+QAbstractItemView[plain="true"] {{ background: transparent; border: none; }}
+QAbstractItemView[plain="true"]::item {{ min-height: {h26}px; padding: 0 6px; border-radius: 5px; }}
+QAbstractItemView[plain="true"]::item:selected {{ background: {accent_soft}; color: {ink}; }}
+QAbstractItemView[plain="true"]::item:hover:!selected {{ background: {hover}; }}
 QScrollArea {{ background: transparent; border: none; }}
 QScrollBar:vertical {{ background: transparent; width: 8px; margin: 0; }}
 QScrollBar:horizontal {{ background: transparent; height: 8px; margin: 0; }}
@@ -62,7 +68,7 @@ def style_sheet(theme: "Theme") -> str:
     """The sheet for a theme at its text size."""
     names = [
         *("field", "ink", "ink2", "ink3", "control", "accent", "on_accent", "accent_text", "accent_soft"),
-        *("sunken", "raised", "line", "line2", "bad", "warn", "bad_soft"),
+        *("sunken", "raised", "line", "line2", "bad", "warn", "bad_soft", "canvas"),
     ]
     colours = {name: getattr(theme, name).name() for name in names}
     heights = {f"h{n}": theme.px(n) for n in (20, 22, 24, 26)}

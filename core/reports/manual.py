@@ -1,0 +1,150 @@
+"""The manual: pages of Markdown in both languages, with the parts that the program itself knows filled in.
+
+A page is ``resources/help/<language>/<key>.md``.  A line that is nothing but ``{{name}}`` stands for a
+part: ``{{glossary}}``, ``{{symptoms}}``, ``{{commands}}``, ``{{parts}}``, ``{{version}}``.  A picture is ``![words](picture:workspace)``;
+links between pages are ``[words](page.md)`` or ``[words](page.md#heading)``.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+from urllib.parse import quote
+
+import resources
+from core.console import COMMANDS
+from core.explain.glossary import ENTRIES
+from core.explain.symptoms import symptom_table
+from core.version import VERSION
+from core.words import Words
+
+# In the order of the list of contents.
+PAGES = (
+    "start",
+    "accuracy",
+    "symptoms",
+    "glossary",
+    "about",
+)
+LICENCES = "licences"
+_PART = re.compile(r"^\{\{(\w+)\}\}$", re.MULTILINE)
+_HEADING = re.compile(r"^(#{1,6}) (.+)$", re.MULTILINE)
+_FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def slug(heading: str) -> str:
+    """A heading as the end of a link: lower case, words joined by "-", Chinese as it is."""
+    plain = unicodedata.normalize("NFKC", heading).casefold()
+    return "-".join(re.findall(r"[^\W_]+", plain))
+
+
+def page(key: str, words: Words) -> str:
+    """The Markdown of a page, its parts filled in.  Raises KeyError where there is no such page."""
+    if key not in PAGES:
+        raise KeyError(key)
+    return _page(key, words.language)
+
+
+@lru_cache(maxsize=2 * len(PAGES))
+def _page(key: str, language: str) -> str:
+    words = Words(language)
+    text = resources.read_text(f"help/{language}/{key}.md")
+    return _PART.sub(lambda found: _PARTS[found[1]](words), text)
+
+
+def title(key: str, words: Words) -> str:
+    """The first heading of a page."""
+    found = _HEADING.search(page(key, words))
+    return found[2] if found else key
+
+
+def headings(key: str, words: Words) -> tuple[tuple[int, str], ...]:
+    """Level and words of every heading of a page, in order."""
+    text = _FENCED.sub("", page(key, words))
+    return tuple((len(mark), words_) for mark, words_ in _HEADING.findall(text))
+
+
+def find(text: str, words: Words) -> tuple[str, ...]:
+    """Keys of the pages that hold every word of ``text``, those that have it in a heading first."""
+    wanted = unicodedata.normalize("NFKC", text).casefold().split()
+    if not wanted:
+        return PAGES
+    found = []
+    for key in PAGES:
+        whole = unicodedata.normalize("NFKC", page(key, words)).casefold()
+        if all(word in whole for word in wanted):
+            heads = " ".join(name for _, name in headings(key, words)).casefold()
+            found.append((not all(word in heads for word in wanted), PAGES.index(key), key))
+    return tuple(key for _, _, key in sorted(found))
+
+
+def _glossary(words: Words) -> str:
+    """Every entry under its name, with links to what is related."""
+    parts = []
+    for entry in ENTRIES.values():
+        name = words.phrase(entry.name)
+        parts.append(f"## {name}\n\n{words.phrase(entry.text)}")
+        related = [words.phrase(ENTRIES[other].name) for other in entry.see if other in ENTRIES]
+        if related:
+            links = words.listed(f"[{other}](glossary.md#{slug(other)})" for other in related)
+            parts.append(words("glossary.see", names=links))
+    return "\n\n".join(parts)
+
+
+def _symptoms(words: Words) -> str:
+    """The table of symptoms, one heading and one table each."""
+    parts = []
+    heads = [words(f"symptoms.columns.{column}") for column in ("cause", "check", "remedy")]
+    for symptom in symptom_table():
+        rows = [
+            [words.phrase(text) for text in (cause.text, cause.check, cause.remedy)]
+            for cause in symptom.causes
+        ]
+        lines = [_row(heads), _row(["---"] * len(heads)), *map(_row, rows)]
+        metric = f"{words('symptoms.columns.metric')}: {words.phrase(symptom.metric)}"
+        parts.append(f"## {words.phrase(symptom.name)}\n\n{metric}\n\n" + "\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _commands(words: Words) -> str:
+    """What the program is called with, a line each."""
+    said = {name: f"cli.{name}" if words.has(f"cli.{name}") else f"cli.{name}.about" for name in COMMANDS}
+    return "\n".join(f"- `inferometer {name}`: {words(said[name])}" for name in sorted(COMMANDS))
+
+
+def _parts(words: Words) -> str:
+    """What others made, a row each, with links to the licence texts that are here."""
+    heads = [words(f"manual.parts.{column}") for column in ("name", "version", "licence", "texts")]
+    lines = [_row(heads), _row(["---"] * len(heads))]
+    for part in json.loads(resources.read_text(f"{LICENCES}/parts.json"))["parts"]:
+        links = [f"[{name}](licence:{quote(name)})" for name in part["texts"] if licence_text(name)]
+        lines.append(_row([part["name"], part["version"], part["licence"], words.listed(links)]))
+    return "\n".join(lines)
+
+
+def licence_text(name: str) -> str:
+    """A licence as its authors wrote it; "" where it is not packaged (source trees hold only some)."""
+    if not re.fullmatch(r"[\w .+-]+(/[\w .+-]+)*", name) or ".." in name:
+        return ""
+    try:
+        return resources.read_text(f"{LICENCES}/{name}")
+    except OSError:
+        return ""
+
+
+def _version(words: Words) -> str:
+    return f"{words('manual.name')} {VERSION}"
+
+
+_PARTS: dict[str, Callable[[Words], str]] = {
+    "glossary": _glossary,
+    "symptoms": _symptoms,
+    "commands": _commands,
+    "parts": _parts,
+    "version": _version,
+}

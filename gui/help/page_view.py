@@ -1,0 +1,304 @@
+"""One page of the manual: Markdown set in the program's type and colours, pictures from the package alone."""
+
+from typing import Any
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import (
+    QFont,
+    QImage,
+    QTextBlock,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFrameFormat,
+    QTextImageFormat,
+    QTextLength,
+    QTextTable,
+)
+from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
+
+import resources
+from core.reports.manual import PAGES, licence_text, page, slug
+from core.words import Words
+from gui.theme import Role, theme
+
+_MARGIN = 32
+_WIDEST = 780  # of a line that is read with ease
+_LEADING = 132  # per cent
+_ROLES: dict[int, Role] = {1: "title20", 2: "body_semibold", 3: "body_semibold"}
+
+
+class PageView(QTextBrowser):
+    """Goes from page to page by links and keeps the way back.  ``moved`` carries the page on show."""
+
+    moved = Signal(str)
+
+    def __init__(self, words: Words, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = words
+        self._way: list[tuple[str, str]] = []
+        self._at = -1
+        self._sought = ""
+        self.setAccessibleName(words("manual.page"))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setProperty("plain", True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setOpenLinks(False)
+        self.anchorClicked.connect(self._follow)
+
+    # -- where we are ----------------------------------------------------------------------------
+
+    @property
+    def key(self) -> str:
+        """The page on show; "" before the first."""
+        return self._way[self._at][0] if self._at >= 0 else ""
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Page and heading on show."""
+        return self._way[self._at] if self._at >= 0 else ("", "")
+
+    def go(self, key: str, heading: str = "") -> None:
+        """Show a page, at a heading where one is named."""
+        if (key, heading) != (self._way[self._at] if self._at >= 0 else None):
+            self._way = [*self._way[: self._at + 1], (key, heading)]
+            self._at = len(self._way) - 1
+        self._show(key, heading)
+
+    def backward(self) -> None:
+        """The page before."""
+        self._walk(-1)
+
+    def forward(self) -> None:
+        """And on again."""
+        self._walk(1)
+
+    def _walk(self, by: int) -> None:
+        if 0 <= self._at + by < len(self._way):
+            self._at += by
+            self._show(*self._way[self._at])
+
+    def _follow(self, url: QUrl) -> None:
+        """A link to another page, heading or licence; what leads out of the manual is left alone."""
+        if url.scheme() == "licence":
+            self.go("about", f"licence:{url.path(QUrl.ComponentFormattingOption.FullyDecoded)}")
+            return
+        key = url.path().removesuffix(".md") or self.key
+        if not url.scheme() and key in PAGES:
+            self.go(key, url.fragment(QUrl.ComponentFormattingOption.FullyDecoded))
+
+    # -- setting the page ------------------------------------------------------------------------
+
+    def _show(self, key: str, heading: str) -> None:
+        scheme, _, name = heading.partition(":")
+        if scheme == "licence":
+            self.setPlainText(licence_text(name))
+            self.setFont(theme().font("fixed"))
+            self.moved.emit(key)
+            return
+        self.setFont(theme().font("body"))
+        self.setMarkdown(page(key, self._words))
+        self._dress()
+        self._go_to_heading(heading)
+        self.moved.emit(key)
+
+    def _go_to_heading(self, heading: str) -> None:
+        at = self.document().begin()
+        while heading and at.isValid():
+            if at.blockFormat().headingLevel() and slug(at.text()) == heading:
+                top = self.document().documentLayout().blockBoundingRect(at).top()
+                self.verticalScrollBar().setValue(round(top) - 12)
+                return
+            at = at.next()
+        self.verticalScrollBar().setValue(0)
+
+    def restyle(self) -> None:
+        """Take the theme in use, and stay where we are."""
+        t = theme()
+        palette = self.palette()
+        palette.setColor(palette.ColorRole.Base, t.canvas)
+        palette.setColor(palette.ColorRole.Text, t.ink)
+        palette.setColor(palette.ColorRole.Link, t.accent_text)
+        self.setPalette(palette)
+        self.setFont(t.font("body"))
+        if self.key:
+            place = self.verticalScrollBar().value()
+            self._show(*self._way[self._at])
+            self.verticalScrollBar().setValue(place)
+
+    def loadResource(self, kind: int, name: QUrl | str) -> Any:
+        """Pictures of the package; nothing else is ever loaded, from wherever it is named."""
+        url = QUrl(name)
+        if kind != QTextDocument.ResourceType.ImageResource or url.scheme() != "picture":
+            return None
+        return self._picture(url.path())
+
+    def _picture(self, name: str) -> QImage:
+        """As wide as the text at most, scaled for the screen it is on."""
+        look = "dark" if theme().dark else "light"
+        for end in (f"{self._words.language}-{look}", f"{self._words.language}-light", "en-light"):
+            try:
+                image = QImage.fromData(resources.read_bytes(f"help/pictures/{name}-{end}.png"))
+            except OSError:
+                continue
+            ratio = self.devicePixelRatioF()
+            wide = min(image.width(), round(self._room() * ratio))
+            image = image.convertToFormat(QImage.Format.Format_RGB32)
+            scaled = image.scaledToWidth(wide, Qt.TransformationMode.SmoothTransformation)
+            scaled.setDevicePixelRatio(ratio)
+            return scaled
+        return QImage()
+
+    def _dress(self) -> None:
+        """Headings, tables, code and pictures in the program's own look."""
+        document = self.document()
+        t = theme()
+        root = document.rootFrame()
+        frame = root.frameFormat()
+        frame.setLeftMargin(self._margin())
+        frame.setRightMargin(self._margin())
+        frame.setTopMargin(t.px(20))
+        frame.setBottomMargin(t.px(32))
+        root.setFrameFormat(frame)
+        whole = QTextCursor(document)
+        whole.beginEditBlock()  # laid out once, at the end
+        at = document.begin()
+        while at.isValid():
+            self._dress_block(QTextCursor(at), at)
+            at = at.next()
+        for child in root.childFrames():
+            if isinstance(child, QTextTable):
+                self._dress_table(child)
+        self._fit_pictures()
+        whole.endEditBlock()
+
+    def _dress_block(self, cursor: QTextCursor, block: QTextBlock) -> None:
+        t = theme()
+        level = block.blockFormat().headingLevel()
+        spacing = QTextBlockFormat()
+        if level:
+            cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+            shape = QTextCharFormat()
+            shape.setFont(t.font(_ROLES.get(level, "body_medium")))
+            if level == 2:
+                larger = t.font("body_semibold")
+                larger.setPixelSize(t.px(16))
+                shape.setFont(larger)
+            shape.setForeground(t.ink)
+            cursor.mergeCharFormat(shape)
+            spacing.setTopMargin(t.px(24 if level > 1 else 4))
+            spacing.setBottomMargin(t.px(6))
+        elif cursor.currentTable() is None:
+            spacing.setTopMargin(t.px(3))
+            spacing.setBottomMargin(t.px(6))
+            pictured = any(f.charFormat().isImageFormat() for f in _fragments(block))
+            kind = QTextBlockFormat.LineHeightTypes
+            shape_of_lines = kind.SingleHeight if pictured else kind.ProportionalHeight
+            spacing.setLineHeight(_LEADING, shape_of_lines.value)
+        cursor.mergeBlockFormat(spacing)
+        self._dress_parts(block, heading=bool(level))
+
+    def _dress_parts(self, block: QTextBlock, *, heading: bool) -> None:
+        """Code in its own type; strong words in the weight that the program has."""
+        t = theme()
+        fixed, strong = QTextCharFormat(), QTextCharFormat()
+        fixed.setFont(t.font("fixed"))
+        fixed.setBackground(t.sunken)
+        strong.setFontWeight(QFont.Weight.DemiBold)
+        places = []
+        for fragment in _fragments(block):
+            given = fragment.charFormat()
+            if given.fontFixedPitch():
+                places.append((fragment.position(), fragment.length(), fixed))
+            elif given.fontWeight() >= QFont.Weight.Bold and not heading:
+                places.append((fragment.position(), fragment.length(), strong))
+        for start, length, shape in places:
+            cursor = QTextCursor(block)
+            cursor.setPosition(start)
+            cursor.setPosition(start + length, QTextCursor.MoveMode.KeepAnchor)
+            cursor.mergeCharFormat(shape)
+        if block.blockFormat().hasProperty(QTextBlockFormat.Property.BlockCodeLanguage) or (
+            block.blockFormat().nonBreakableLines()
+        ):
+            ground = QTextBlockFormat()
+            ground.setBackground(t.sunken)
+            ground.setTopMargin(0)
+            ground.setBottomMargin(0)
+            QTextCursor(block).mergeBlockFormat(ground)
+
+    def _dress_table(self, table: QTextTable) -> None:
+        t = theme()
+        shape = table.format()
+        shape.setBorder(1)
+        shape.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+        shape.setBorderBrush(t.line)
+        shape.setBorderCollapse(True)
+        shape.setCellPadding(t.px(5))
+        shape.setCellSpacing(0)
+        shape.setTopMargin(t.px(6))
+        shape.setBottomMargin(t.px(10))
+        shape.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
+        table.setFormat(shape)
+
+    def _fit_pictures(self) -> None:
+        """No picture is wider than the text: those on show are scaled anew."""
+        document = self.document()
+        cursor = QTextCursor(document)
+        at = document.begin()
+        while at.isValid():
+            for fragment in _fragments(at):
+                image = fragment.charFormat().toImageFormat()
+                if not image.isValid():
+                    continue
+                url = QUrl(image.name())
+                held = self.loadResource(QTextDocument.ResourceType.ImageResource.value, url)
+                if isinstance(held, QImage) and not held.isNull():
+                    document.addResource(QTextDocument.ResourceType.ImageResource.value, url, held)
+                    size = held.deviceIndependentSize()
+                    new = QTextImageFormat(image)
+                    new.setWidth(size.width())
+                    new.setHeight(size.height())
+                    cursor.setPosition(fragment.position())
+                    end = fragment.position() + fragment.length()
+                    cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+                    cursor.setCharFormat(new)
+            at = at.next()
+
+    def resizeEvent(self, event: Any) -> None:
+        """Keep lines readable in a wide window."""
+        super().resizeEvent(event)
+        if self.key:
+            frame = self.document().rootFrame().frameFormat()
+            frame.setLeftMargin(self._margin())
+            frame.setRightMargin(self._margin())
+            self.document().rootFrame().setFrameFormat(frame)
+            self._fit_pictures()
+
+    def _room(self) -> int:
+        """Width of the text."""
+        return max(200, self.viewport().width() - 2 * self._margin() - 2)
+
+    def _margin(self) -> int:
+        """Left and right of the text."""
+        t = theme()
+        return max(t.px(_MARGIN), (self.viewport().width() - t.px(_WIDEST)) // 2)
+
+    # -- seeking ---------------------------------------------------------------------------------
+
+    def set_sought(self, text: str) -> None:
+        """What ``find_next`` looks for."""
+        self._sought = text.strip()
+
+    def find_next(self) -> bool:
+        """Select the next place that holds what is sought; False at the end of the page."""
+        return bool(self._sought) and self.find(self._sought)
+
+
+def _fragments(block: QTextBlock) -> list[Any]:
+    found = []
+    at = block.begin()
+    while not at.atEnd():
+        found.append(at.fragment())
+        at += 1
+    return found

@@ -1,0 +1,86 @@
+"""The manual's window: contents, search, links, way back, pictures, languages."""
+
+import pytest
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QImage, QTextDocument
+from pytestqt.qtbot import QtBot
+
+from core.reports.manual import PAGES, slug
+from core.words import Words
+from gui.help.manual import Manual
+from gui.window import MainWindow
+
+IMAGE = QTextDocument.ResourceType.ImageResource.value
+
+
+@pytest.fixture
+def manual(qtbot: QtBot, window: MainWindow) -> Manual:
+    window.show()
+    window.actions_["manual"].trigger()
+    assert window.shell._manual is not None
+    return window.shell._manual
+
+
+def test_it_opens_and_lists_its_pages(manual: Manual) -> None:
+    assert manual.isVisible()
+    assert manual.contents.count() == len(PAGES)
+    assert manual.view.toPlainText()
+
+
+def test_links_are_followed_and_walked_back(manual: Manual) -> None:
+    manual.open_at("start")
+    manual.view._follow(QUrl("accuracy.md"))
+    assert manual.key == "accuracy"
+    assert manual.contents.currentRow() == PAGES.index("accuracy")
+    manual.view.backward()
+    assert manual.key == "start"
+    manual.view.forward()
+    assert manual.key == "accuracy"
+
+
+def test_a_heading_is_brought_to_the_top(manual: Manual) -> None:
+    manual.open_at("glossary", slug("Goodput"))
+    assert manual.view.verticalScrollBar().value() > 0
+
+
+def test_no_address_is_ever_loaded_or_followed(manual: Manual) -> None:
+    manual.open_at("start")
+    manual.view._follow(QUrl("https://example.org/x.md"))
+    assert manual.key == "start"
+    for name in ("https://example.org/x.png", "file:///etc/hostname", "/etc/hostname"):
+        assert manual.view.loadResource(IMAGE, QUrl(name)) is None
+
+
+def test_pictures_are_no_wider_than_the_text(manual: Manual) -> None:
+    manual.open_at("start")
+    held = manual.view.loadResource(IMAGE, QUrl("picture:estimate"))
+    assert isinstance(held, QImage)
+    assert 0 < held.deviceIndependentSize().width() <= manual.view.viewport().width()
+
+
+def test_search_narrows_the_contents_and_finds_the_place(manual: Manual) -> None:
+    manual.open_at("start")
+    manual.search.setText("goodput")
+    assert 0 < manual.contents.count() < len(PAGES)
+    manual.search.returnPressed.emit()
+    assert manual.view.textCursor().selectedText().casefold() == "goodput"
+    manual._leave()
+    assert manual.contents.count() == len(PAGES)
+
+
+def test_a_licence_is_read_in_place(manual: Manual) -> None:
+    manual.open_at("about")
+    manual.view._follow(QUrl("licence:LGPL-3.0.txt"))
+    assert "GNU LESSER" in manual.view.toPlainText()
+    manual.view.backward()
+    assert "GNU LESSER" not in manual.view.toPlainText()
+
+
+def test_another_language_keeps_the_page(manual: Manual, window: MainWindow) -> None:
+    manual.open_at("symptoms")
+    window.language.choose("zh_CN")
+    again = window.shell._manual
+    assert again is not None
+    assert again.isVisible()
+    assert again.key == "symptoms"
+    assert Words("zh_CN")("symptoms.title")[:2] in again.view.toPlainText()
