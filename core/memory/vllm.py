@@ -70,8 +70,9 @@ def stage_plans(scenario: Scenario) -> tuple[MemoryPlan, ...]:
 def printing_plan(scenario: Scenario) -> MemoryPlan:
     """The plan of the device whose lines a log most likely shows: the first stage's.
 
-    Before 0.8 only the first device of a group has the sampler, so of many devices most print none
-    (16 devices: 0.37 GiB at the peak; two ranks of one model: 8.69 and 7.46 GiB of cache).
+    Before 0.8 logits are gathered on the first device of a group, which alone samples
+    (model_executor/layers/logits_processor.py), so of many devices most print no such peak (16 devices:
+    0.37 GiB; two ranks of one model: 8.69 and 7.46 GiB of cache).
     """
     layout = layout_of(scenario.deployment, ALL_BUT_EXPERTS)
     stage = stages_of(scenario.model.architecture, layout.pipeline_parallel)[0]
