@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.reports.manual import PAGES, find, title
+from core.manual import PAGES, find, title
 from core.words import Words
 from gui.help.page_view import PageView
 from gui.icons import icon

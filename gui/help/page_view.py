@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
 
 import resources
-from core.reports.manual import PAGES, licence_text, page, slug
+from core.manual import PAGES, licence_text, page, slug
 from core.words import Words
 from gui.theme import Role, theme
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QApplication
 
-from core.reports.manual import PAGES, slug
+from core.manual import PAGES, slug
 from gui.forms.section import Section
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
-"""The manual: both languages whole, every link and picture leads somewhere, F1 opens it at the right place."""
+"""The manual: both languages whole, every link and picture leads somewhere."""
 
 import re
 
 import pytest
 
 import resources
-from core.reports.manual import LICENCES, PAGES, find, headings, licence_text, page, slug, title
+from core.manual import LICENCES, PAGES, find, headings, licence_text, page, slug, title
 from core.words import LANGUAGES, Words
 
 _LINK = re.compile(r"\[[^\]]+\]\(([\w]+)\.md(?:#([^)]+))?\)")

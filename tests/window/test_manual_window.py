@@ -5,7 +5,7 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QImage, QTextDocument
 from pytestqt.qtbot import QtBot
 
-from core.reports.manual import PAGES, slug
+from core.manual import PAGES, slug
 from core.words import Words
 from gui.help.manual import Manual
 from gui.window import MainWindow

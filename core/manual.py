@@ -1,8 +1,9 @@
 """The manual: pages of Markdown in both languages, with the parts that the program itself knows filled in.
 
 A page is ``resources/help/<language>/<key>.md``.  A line that is nothing but ``{{name}}`` stands for a
-part: ``{{glossary}}``, ``{{symptoms}}``, ``{{commands}}``, ``{{parts}}``, ``{{version}}``.  A picture is ``![words](picture:workspace)``;
-links between pages are ``[words](page.md)`` or ``[words](page.md#heading)``.
+part: ``{{glossary}}``, ``{{symptoms}}``, ``{{commands}}``, ``{{parts}}``, ``{{version}}``.  A picture is
+``![words](picture:workspace)``; links between pages are ``[words](page.md)`` or
+``[words](page.md#heading)``.
 """
 
 import json
