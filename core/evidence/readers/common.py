@@ -120,6 +120,13 @@ def text_of(value: object) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in value[:_MAX_TEXT]).split())
 
 
+def shown(value: object) -> str:
+    """A foreign value as a message repeats it: one short printable line."""
+    if isinstance(value, dict | list):
+        return "{…}" if isinstance(value, dict) else "[…]"
+    return text_of(str(value) if isinstance(value, str | int | float | bool) else "")[:40]
+
+
 def tree_of(value: object) -> dict[str, Any]:
     """The object that a field holds, an empty one for anything else."""
     return value if isinstance(value, dict) else {}
@@ -167,15 +174,22 @@ class Builder:
         found = number(value)
         made = number(found * factor) if found is not None else None
         if made is None or made < 0 or (made == 0 and statistic != "std"):
-            if value is not None and found != 0 and str(value).strip() not in _NO_NUMBER_NEEDED:
-                self.complain("number", text=str(value)[:40], figure=Phrase(f"measured.figures.{figure}"))
+            text = shown(value)
+            if value is not None and found != 0 and text not in _NO_NUMBER_NEEDED:
+                self.complain("number", text=text, figure=Phrase(f"measured.figures.{figure}"))
             return False
         self.figures[figure, statistic] = made
         return True
 
     def set(self, **settings: object) -> None:
         """Settings that the file states; None and "" leave what is there."""
-        self.settings.update({key: value for key, value in settings.items() if value not in (None, "")})
+        for key, value in settings.items():
+            if value is None or value == "":
+                continue
+            if isinstance(value, int | float) and value < 0:
+                self.complain("number", text=shown(value), figure=Phrase(f"measured.settings.{key}"))
+            else:
+                self.settings[key] = value
 
     def converted(self, key: str, /, **values: object) -> None:
         """Say once that something was computed; the text is below ``conversions.``."""

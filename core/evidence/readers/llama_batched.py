@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from core.evidence.readers.common import Builder, Reading, count, number, problem, together
+from core.evidence.readers.common import Builder, Reading, count, number, problem, shown, together
 from core.evidence.readers.tables import markdown
 from core.units import three_digits
 
@@ -92,7 +92,7 @@ def read(text: str, name: str) -> Reading:
             fields = {_NAMES.get(key, key): value for key, value in cells.items() if key}
             bad = next((value for value in fields.values() if number(value) is None), None)
             if bad is not None:
-                readings.append(Reading((), (problem("cell", name, line, text=bad[:40]),)))
+                readings.append(Reading((), (problem("cell", name, line, text=shown(bad)),)))
             else:
                 readings.append(take(stated | fields, name, line))
     return together(readings)

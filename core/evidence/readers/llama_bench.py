@@ -9,7 +9,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from core.evidence.readers.common import Builder, Reading, count, lines, number, problem, text_of, together
+from core.evidence.readers.common import (
+    Builder,
+    Reading,
+    count,
+    lines,
+    number,
+    problem,
+    shown,
+    text_of,
+    together,
+)
 from core.evidence.readers.tables import comma_separated, markdown
 from core.units import three_digits
 
@@ -152,7 +162,7 @@ def _take_row(cells: dict[str, str], name: str, line: int, version: str) -> Read
     test, rate = _TEST.fullmatch(cells["test"].strip()), _RATE.fullmatch(cells["t/s"].strip())
     if test is None or rate is None or not any(test.groups()[:2]):
         text = cells["test"] if rate else cells["t/s"]
-        return Reading((), (problem("cell", name, line, text=text[:40]),))
+        return Reading((), (problem("cell", name, line, text=shown(text)),))
     build = _builder(name, line)
     build.version = version
     build.set(
