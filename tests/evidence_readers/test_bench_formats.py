@@ -307,6 +307,15 @@ def test_sglang_one_batch_with_a_server_means_two_things_by_output_throughput() 
     }
 
 
+def test_sglang_report_of_batches() -> None:
+    one, many = read("sglang_report.md").runs
+    assert (many.setting.concurrency, many.setting.input_tokens, many.setting.output_tokens) == (16, 1024, 17)
+    assert figures(many)["time_per_output_token.mean"] == pytest.approx(0.4 / 16)
+    assert figures(many)["acceptance_length.mean"] == 1.9
+    assert figures(one)["decode_throughput.mean"] == 170.0
+    assert not codes("sglang_report.md")
+
+
 # llama.cpp
 
 
@@ -426,6 +435,18 @@ def test_genai_perf() -> None:
     assert figures(tree)["time_per_output_token.std"] == pytest.approx(0.0002)
     assert figures(tree)["user_throughput.mean"] == 65.8
     assert (tree.setting.model, tree.setting.concurrency) == ("meta/llama-3.1-8b-instruct", 8.0)
+
+
+def test_genai_perf_on_a_terminal() -> None:
+    run = only("genai_perf_console.txt")
+    assert run.origin.tool == "genai_perf" and run.origin.line == 3
+    seen = figures(run)
+    assert seen["time_to_first_token.mean"] == pytest.approx(0.01626)
+    assert seen["time_per_output_token.p90"] == pytest.approx(0.00197)
+    assert seen["user_throughput.max"] == 640.0  # its unit is in the next row
+    assert seen["output_throughput.mean"] == 520.87
+    assert run.setting.output_tokens == 261.9
+    assert not codes("genai_perf_console.txt")
 
 
 def test_aiperf() -> None:

@@ -449,7 +449,7 @@ FEW = ("line.txt", "line.json", "few_numbers.json", "objects.log")
 @pytest.mark.skipif(sys.platform != "linux", reason="counts memory in the units of Linux")
 @pytest.mark.parametrize("name", sorted(BIG) if LONG else FEW)
 def test_a_hundred_megabytes_do_not_hang(tmp_path: Path, name: str) -> None:
-    """Of which many are one line: at most 10 s of processor time, and less than 450 MB (3 s and 260 MB when alone)."""
+    """Many of them are one line: at most 10 s of processor time, and less than 450 MB (alone 3 s, 260 MB)."""
     head, unit, count, tail = BIG[name]
     path = tmp_path / name
     with path.open("wb") as file:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from core.evidence.readers.common import Builder, Reading, count, number, text_of, together, tree_of
-from core.evidence.readers.tables import comma_separated
+from core.evidence.readers.common import Builder, Reading, count, number, problem, text_of, together, tree_of
+from core.evidence.readers.tables import comma_separated, markdown
 from core.evidence.run import STATISTICS
 
 KEY = "aiperf"
@@ -54,6 +54,7 @@ _STATISTIC = {"avg": "mean", "mean": "mean", **{name: name for name in STATISTIC
 _SUFFIX = re.compile(r"(.{3,60})_(avg|min|max|std|p\d{1,2})")
 _OPTION = re.compile(r"(?:^|\s)(--concurrency|--model|-m|--request-rate)[ =]([^\s'\"]{1,200})")
 _CELL = re.compile(r"([A-Za-z][A-Za-z0-9 ]{2,60}?)\s*(?:\(([^)]{1,30})\))?")
+_BOXES = str.maketrans(dict.fromkeys("┃│┏┳┓┡╇┩├┼┤└┴┘", "|") | dict.fromkeys("━─", "-"))
 _USED = frozenset(
     {
         *_FIGURES,
@@ -87,36 +88,67 @@ def take(tree: dict[str, Any], name: str, line: int) -> Reading:
 
 
 def looks_like(text: str, _name: str) -> bool:
-    """Whether the table of a CSV export is there."""
-    return "Metric,avg," in text
+    """Whether the table of a CSV export, or the one on a terminal, is there."""
+    return "Metric,avg," in text or ("┃" in text and " avg " in text)
 
 
 def read(text: str, name: str) -> Reading:
     """One run for each table of statistics, with the table of values behind it."""
+    return together((*_exported(text, name), *_printed(text, name)))
+
+
+def _exported(text: str, name: str) -> list[Reading]:
     builds: list[Builder] = []
     for line, head, rows in comma_separated(text, lambda cells: cells[:1] == ["Metric"]):
         columns = [cell.lower() for cell in head[1:]]
         if "avg" in columns and "gpu" not in columns:
-            tool = "aiperf" if "aiperf" in name.lower() else "genai_perf"
-            builds.append(Builder(tool, name, line))
-        if not builds or "gpu" in columns:
-            continue
+            builds.append(Builder(_tool(name, head), name, line))
+        if builds and "gpu" not in columns:
+            for at, cells in rows:
+                _take_row(builds[-1], columns, cells, at)
+    return [build.reading() for build in builds]
+
+
+def _printed(text: str, name: str) -> list[Reading]:
+    """Tables drawn with box characters; a label that is too long goes on in the next row."""
+    if "┃" not in text:
+        return []
+    readings = []
+    plain = text.translate(_BOXES)
+    for line, head, rows in markdown(
+        plain, lambda cells: "avg" in cells and cells[0] in ("Statistic", "Metric")
+    ):
+        build = Builder(_tool(name, head), name, line)
+        whole: list[tuple[int, list[str]]] = []
         for at, cells in rows:
-            match = _CELL.fullmatch(cells[0])
-            if match is None or len(cells) > len(head):
-                builds[-1].line, kept = at, builds[-1].line
-                builds[-1].complain("row", found=len(cells), wanted=len(head))
-                builds[-1].line = kept
-                continue
-            metric, unit = match.group(1).strip().lower().replace(" ", "_"), match.group(2) or ""
-            known = metric in _FIGURES or metric in _LENGTHS or metric == "request_count"
-            if not known:
-                build_key = f"{metric} ({unit})" if unit else metric
-                builds[-1].keep({build_key: dict(zip(columns, cells[1:], strict=False))})
-            for column, value in zip(columns, cells[1:], strict=False):
-                statistic = "mean" if column == "value" else _STATISTIC.get(column)
-                _put(builds[-1], metric, unit, statistic, value)
-    return together(build.reading() for build in builds)
+            values = [cells.get(column, "") for column in head]
+            if whole and not any(values[1:]):
+                whole[-1][1][0] += f" {values[0]}"
+            else:
+                whole.append((at, values))
+        for at, values in whole:
+            _take_row(build, [column.lower() for column in head[1:]], values, at)
+        readings.append(build.reading())
+    return readings
+
+
+def _tool(name: str, head: list[str]) -> str:
+    """A printed table of GenAI-Perf begins with "Statistic"; the exports tell by the file's name."""
+    return "aiperf" if "aiperf" in name.lower() or ("avg" in head and head[-1] == "std") else "genai_perf"
+
+
+def _take_row(build: Builder, columns: list[str], cells: list[str], line: int) -> None:
+    match = _CELL.fullmatch(cells[0])
+    if match is None or len(cells) > len(columns) + 1:
+        told = problem("row", build.name, line, "warning", found=len(cells), wanted=len(columns) + 1)
+        build.problems.append(told)
+        return
+    metric, unit = match.group(1).strip().lower().replace(" ", "_"), match.group(2) or ""
+    if metric not in _FIGURES and metric not in _LENGTHS and metric != "request_count":
+        kept = dict(zip(columns, cells[1:], strict=False))
+        build.keep({f"{metric} ({unit})" if unit else metric: kept})
+    for column, value in zip(columns, cells[1:], strict=False):
+        _put(build, metric, unit, "mean" if column == "value" else _STATISTIC.get(column), value)
 
 
 def _metrics(tree: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], str]]:

@@ -186,7 +186,9 @@ class Builder:
         for key, value in settings.items():
             if value is None or value == "":
                 continue
-            if isinstance(value, int | float) and value < 0:
+            if isinstance(value, str):
+                self.settings[key] = text_of(value)
+            elif isinstance(value, int | float) and value < 0:
                 self.complain("number", text=shown(value), figure=Phrase(f"measured.settings.{key}"))
             else:
                 self.settings[key] = value
@@ -213,13 +215,13 @@ class Builder:
     def run(self) -> Run:
         """What was gathered."""
         return Run(
-            Origin(self.tool, self.version, self.name, self.line),
+            Origin(self.tool, text_of(self.version), self.name, self.line),
             Setting(**self.settings),
             self.figures,
             self.ledger,
             tuple(self.operators),
-            self.started_at,
-            self.label,
+            text_of(self.started_at),
+            text_of(self.label),
             tuple(self._conversions.values()),
             self.rest,
         )

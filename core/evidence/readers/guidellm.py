@@ -13,6 +13,8 @@ from core.evidence.readers.common import Builder, Reading, count, number, proble
 from core.evidence.run import STATISTICS
 from core.units import three_digits
 
+KEY = "guidellm_other"  # its other files; JSON comes by ``claims``
+WHOLE = False
 NEEDLES = ("benchmarks", "inter_token_latency_ms", "time_to_first_token_ms")
 # Metric → figure, factor.
 _METRICS = {
@@ -58,6 +60,16 @@ def take(tree: dict[str, Any], name: str, line: int) -> Reading:
         else:
             readings.append(Reading((), (problem("unknown_object", name, line),)))
     return together(readings)
+
+
+def looks_like(text: str, _name: str) -> bool:
+    """Whether it is the same report as YAML."""
+    return "\n" in text and "inter_token_latency_ms:" in text and text.lstrip()[:1] not in ("{", "[")
+
+
+def read(_text: str, name: str) -> Reading:
+    """Nothing: the JSON beside it is read."""
+    return Reading((), (problem("other_file", name, 1, instead="benchmarks.json"),))
 
 
 def _is_new(tree: Mapping[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.evidence.readers.common import Builder, Reading, lines, number, text_of, together
+from core.evidence.readers.tables import markdown
 from core.units import three_digits
 
 KEY = "sglang_batch_console"
@@ -39,6 +40,17 @@ _NAMES = {
     "(input + output) throughput": "overall_throughput",
     "last generation throughput": "last_gen_throughput",
     "acceptance length": "acc_length",
+}
+# One length each, before the table of a report.
+_LENGTHS = re.compile(r"Input lens: [\[(](\d{1,9}),?[\])]\. Output lens: [\[(](\d{1,9}),?[\])]\.")
+_COLUMNS = {
+    "batch size": "batch_size",
+    "input len": "input_len",
+    "output len": "output_len",
+    "latency (s)": "latency",
+    "input throughput (tok/s)": "input_throughput",
+    "output throughput (tok/s)": "output_throughput",
+    "acc length": "acc_length",
 }
 
 
@@ -114,7 +126,11 @@ def _server(build: Builder, tree: Mapping[str, Any], batch: float | None, made: 
 
 def looks_like(text: str, _name: str) -> bool:
     """Whether the lines of either are there."""
-    return ("Prefill. latency:" in text) or ("batch size: " in text and "latency: " in text)
+    return (
+        "Prefill. latency:" in text
+        or ("batch size: " in text and "latency: " in text)
+        or ("batch size |" in text and "latency (s)" in text)
+    )
 
 
 def read(text: str, name: str) -> Reading:
@@ -131,7 +147,21 @@ def read(text: str, name: str) -> Reading:
         _take_step(found, line, at)
         _take_pair(found, line, at)
     complete = [(at, fields) for at, fields in found if "total_latency" in fields or "latency" in fields]
-    return together(take(fields, name, at) for at, fields in complete)
+    return together(take(fields, name, at) for at, fields in complete or _reported(text))
+
+
+def _reported(text: str) -> list[tuple[int, dict[str, Any]]]:
+    """The rows of ``--show-report``, which repeats what was printed before."""
+    lengths = _LENGTHS.search(text)
+    found: list[tuple[int, dict[str, Any]]] = []
+    for _, _, rows in markdown(text, lambda cells: "batch size" in cells and "latency (s)" in cells):
+        for at, cells in rows:
+            fields: dict[str, Any] = (
+                dict(zip(("input_len", "output_len"), lengths.groups(), strict=True)) if lengths else {}
+            )
+            fields |= {_COLUMNS[head]: cell for head, cell in cells.items() if head in _COLUMNS}
+            found.append((at, fields))
+    return found
 
 
 def _take_step(found: list[tuple[int, dict[str, Any]]], line: str, at: int) -> None:
