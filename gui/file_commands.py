@@ -18,6 +18,10 @@ from gui.recent import RecentFiles
 from gui.samples import Sample, load_sample, samples, title_of
 from gui.tips import plain
 
+SCENARIO_SUFFIX = (
+    ".inferometer"  # what the packages associate; the contents are JSON, and .json opens as well
+)
+
 
 class FileCommands(QObject):
     """The file commands of one window.  Nothing blocks: each goes on when its question is answered."""
@@ -136,13 +140,18 @@ class FileCommands(QObject):
     def save_as(self, then: Callable[[], object] | None = None) -> None:
         """Let the user choose where to write."""
         own = self._document.path
-        name = _file_name(self._document.title) if own is None else own.stem if _is_json(own) else own.name
-        suggested = self.folder() / f"{name}.json"
+        if own is None:
+            name = f"{_file_name(self._document.title)}{SCENARIO_SUFFIX}"
+        elif self._document.imported and own.suffix.lower() == ".json":
+            name = f"{own.stem}{SCENARIO_SUFFIX}"
+        else:
+            name = own.name if _is_scenario(own) else f"{own.name}{SCENARIO_SUFFIX}"
+        suggested = self.folder() / name
 
         def chosen(path: Path | None) -> None:
             if path is None:
                 return
-            named = path if _is_json(path) else path.with_name(f"{path.name}.json")
+            named = path if _is_scenario(path) else path.with_name(f"{path.name}{SCENARIO_SUFFIX}")
             if named == path or not named.exists():
                 self._write(named, then)
                 return
@@ -250,8 +259,8 @@ class FileCommands(QObject):
             menu.addAction(self._words("actions.no_recent")).setEnabled(False)
 
 
-def _is_json(path: Path) -> bool:
-    return path.suffix.lower() == ".json"
+def _is_scenario(path: Path) -> bool:
+    return path.suffix.lower() in (SCENARIO_SUFFIX, ".json")
 
 
 def _file_name(title: str) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / ".venv"
-CONSTRAINTS = ROOT / "packaging" / "constraints.txt"
+PINS = ROOT / "packaging" / "pins"
 
 # Shared library → Debian package, for a window on X or Wayland and for drawing without a screen.
 WINDOW_LIBRARIES = {
@@ -36,9 +36,22 @@ WINDOW_LIBRARIES = {
     "libxcb-keysyms.so.1": "libxcb-keysyms1",
     "libxcb-shape.so.0": "libxcb-shape0",
 }
-# The freezer packs only what it finds.
-FREEZE_LIBRARIES = {"libwayland-cursor.so.0": "libwayland-cursor0"}
-TEST_PROGRAMS = {"Xvfb": "xvfb", "objdump": "binutils"}
+# The freezer packs only what it finds, and the package asks for what it does not pack.
+FREEZE_LIBRARIES = {
+    "libwayland-client.so.0": "libwayland-client0",
+    "libwayland-cursor.so.0": "libwayland-cursor0",
+    "libwayland-egl.so.1": "libwayland-egl1",
+}
+TEST_PROGRAMS = {
+    "Xvfb": "xvfb",
+    "objdump": "binutils",
+    "strip": "binutils",
+    "mksquashfs": "squashfs-tools",
+    "makensis": "nsis",
+    "desktop-file-validate": "desktop-file-utils",
+    "man": "man-db",
+    "debootstrap": "debootstrap",
+}
 # Settings of pip that say where packages come from and how to get there.
 PIP_SOURCES = frozenset(
     [
@@ -138,7 +151,7 @@ def _stamped(kind: str, wanted: str) -> bool:
 def _fingerprint() -> str:
     """Changes with what is to be installed, with the interpreter, and when the folder has moved."""
     digest = hashlib.sha256()
-    for path in (ROOT / "pyproject.toml", CONSTRAINTS, Path(__file__)):
+    for path in (ROOT / "pyproject.toml", PINS / "run.txt", PINS / "test.txt", Path(__file__)):
         digest.update(path.read_bytes())
     digest.update(f"{ROOT}\n{platform.python_version()}\n{sys.base_prefix}".encode())
     return digest.hexdigest()
@@ -190,7 +203,8 @@ def _missing_system_packages(kind: str) -> tuple[list[str], bool]:
     libraries = dict(WINDOW_LIBRARIES)
     if kind == "test":
         libraries.update(FREEZE_LIBRARIES)
-        missing += [package for name, package in TEST_PROGRAMS.items() if shutil.which(name) is None]
+        programs = {package for name, package in TEST_PROGRAMS.items() if shutil.which(name) is None}
+        missing += sorted(programs)
         if not _has_chinese_font():
             missing.append("fonts-wqy-microhei")
         if not _has_shared_python():
@@ -244,11 +258,12 @@ def _create_environment() -> None:
 
 
 def _install_packages(python: Path, kind: str) -> None:
+    """What the pins name, each file with one of their checksums; then the program itself, as it lies here."""
     say("  Python packages")
-    target = f"{ROOT}[dev]" if kind == "test" else str(ROOT)
-    pip = [str(python), "-m", "pip", "install", "--no-input", "-c", str(CONSTRAINTS)]
+    pip = [str(python), "-m", "pip", "install", "--no-input", "--no-deps"]
     environ = _pip_settings(python)
-    for step in ([*pip, "setuptools"], [*pip, "--no-build-isolation", "-e", target]):
+    pinned = [*pip, "--require-hashes", "-r", str(PINS / f"{kind}.txt")]
+    for step in (pinned, [*pip, "--no-build-isolation", "-e", str(ROOT)]):
         if not _run(step, **environ):
             raise SetupError("pip could not install the packages; the reason stands above.")
 

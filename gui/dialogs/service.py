@@ -78,7 +78,7 @@ class QtDialogs:
     def save_file(self, parent: QWidget, suggested: Path, done: FileDone) -> None:
         """See ``Dialogs``."""
         suffix = suggested.suffix.removeprefix(".") or "json"
-        scenario = suffix == "json"
+        scenario = suffix in ("json", "inferometer")
         title = self._words("dialogs.save_file" if scenario else "export.save")
         kind = self._words("dialogs.scenario_files" if scenario else f"export.filters.{suffix}")
         dialog = QFileDialog(parent, title, str(suggested.parent))

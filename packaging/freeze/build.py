@@ -46,12 +46,12 @@ def size_of(folder: Path) -> int:
     return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
 
 
-def strip_interpreter() -> None:
+def strip_interpreter(program: Path) -> None:
     """Drop symbols of libpython and the standard library's modules: 23 MB.  Not of anything else."""
     tool = shutil.which("strip")
     if tool is None or not sys.platform.startswith("linux"):
         return
-    inside = PROGRAM / "_internal"
+    inside = program / "_internal"
     files = [
         *inside.glob("libpython*.so*"),
         *inside.glob("lib-dynload/*.so"),
@@ -73,44 +73,50 @@ def source_date() -> int:
     return int(told) if asked.returncode == 0 and told.isdecimal() else EPOCH
 
 
-def tidy() -> None:
+def tidy(program: Path, work: Path) -> None:
     """Leave out what is stranded, then say whose the rest is."""
     if sys.platform.startswith("linux"):
-        prune(PROGRAM)
-    remove_broken_links(PROGRAM)
-    strip_interpreter()
-    origins = json.loads((BUILD / "work" / "inferometer" / "origins.json").read_text(encoding="utf-8"))
-    licences.collect(PROGRAM / "_internal", origins["files"], origins["modules"])
-    remove_empty_folders(PROGRAM)
+        prune(program)
+    remove_broken_links(program)
+    strip_interpreter(program)
+    origins = json.loads((work / "inferometer" / "origins.json").read_text(encoding="utf-8"))
+    licences.collect(program / "_internal", origins["files"], origins["modules"])
+    remove_empty_folders(program)
 
 
-def build() -> int:
-    """Run PyInstaller; its report is shown only when it fails."""
-    shutil.rmtree(OUTPUT, ignore_errors=True)
-    STAMP.unlink(missing_ok=True)
-    BUILD.mkdir(exist_ok=True)
-    spec = Path(__file__).resolve().parent / "inferometer.spec"
-    command = [
-        sys.executable,
-        "-m",
-        "PyInstaller",
-        "--noconfirm",
-        "--log-level",
-        "WARN",
-        "--distpath",
-        str(OUTPUT),
-    ]
-    command += ["--workpath", str(BUILD / "work"), str(spec)]
-    environ = {**os.environ, "PYINSTALLER_CONFIG_DIR": str(BUILD / "cache"), "PYTHONHASHSEED": "0"}
-    environ["SOURCE_DATE_EPOCH"] = str(source_date())
+def build(output: Path = OUTPUT, work: Path = BUILD / "work", entry: Path | None = None) -> int:
+    """Run PyInstaller; its report is shown only when it fails.
+
+    ``entry`` freezes another start file with the same options, to measure against.
+    """
+    shutil.rmtree(output, ignore_errors=True)
+    work.mkdir(parents=True, exist_ok=True)
+    here = Path(__file__).resolve().parent
+    make_icons(work / "icons")
+    command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--clean", "--log-level", "WARN"]
+    command += ["--distpath", str(output), "--workpath", str(work), str(here / "inferometer.spec")]
+    environ = {
+        **os.environ,
+        "PYINSTALLER_CONFIG_DIR": str(work / "cache"),
+        "PYTHONHASHSEED": "0",
+        "SOURCE_DATE_EPOCH": str(source_date()),
+        "INFEROMETER_FREEZE_ENTRY": str(entry or here / "start.py"),
+    }
     done = subprocess.run(
         command, cwd=BUILD, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )
     if done.returncode:
         sys.stdout.write(done.stdout.decode(errors="replace"))
         return done.returncode
-    tidy()
+    tidy(output / "inferometer", work)
     return 0
+
+
+def make_icons(folder: Path) -> None:
+    """The icons that Windows and macOS keep inside the program."""
+    if not sys.platform.startswith("linux"):
+        script = ROOT / "packaging" / "make_icons.py"
+        subprocess.run([sys.executable, str(script), str(folder)], check=True)
 
 
 def main() -> int:
@@ -118,6 +124,7 @@ def main() -> int:
     wanted = source_hash()
     fresh = PROGRAM.is_dir() and STAMP.is_file() and STAMP.read_text(encoding="utf-8") == wanted
     if not fresh:
+        STAMP.unlink(missing_ok=True)
         status = build()
         if status:
             return status

@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,9 +71,9 @@ def test_changed_pins_are_installed(
 ) -> None:
     setup.ensure("run")
     done.clear()
-    changed = tmp_path / "constraints.txt"
-    changed.write_text("numpy==2.4.5\n")
-    monkeypatch.setattr(setup, "CONSTRAINTS", changed)
+    for kind in ("run", "test"):
+        (tmp_path / f"{kind}.txt").write_text("numpy==2.4.5\n")
+    monkeypatch.setattr(setup, "PINS", tmp_path)
     setup._create_environment = lambda: done.append("environment")
     setup.ensure("run")
     assert "packages run" in done
@@ -140,6 +141,63 @@ def test_every_pin_is_exact_and_every_dependency_is_pinned() -> None:
     for requirement in named:
         bare = requirement.split(">")[0].split("=")[0].split("<")[0].strip().lower()
         assert bare in pinned, requirement
+
+
+def pins(kind: str) -> dict[str, tuple[str, int]]:
+    """Version and number of checksums of each pin of a file that pip installs from."""
+    found, name = {}, ""
+    for line in (ROOT / "packaging" / "pins" / f"{kind}.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        if "==" in line:
+            name, _, rest = line.partition("==")
+            found[name] = (rest.split()[0], 0)
+        else:
+            assert re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}( \\)?", line), line
+            found[name] = (found[name][0], found[name][1] + 1)
+    return found
+
+
+def test_what_is_installed_has_checksums_and_the_versions_that_were_chosen() -> None:
+    lines = (ROOT / "packaging" / "constraints.txt").read_text().splitlines()
+    chosen = dict(line.split("==") for line in lines if "==" in line and not line.startswith("#"))
+    chosen = {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in chosen.items()}
+    everything = pins("test")
+    assert {name: version for name, (version, _) in everything.items()} == chosen
+    assert all(count for _, count in everything.values())
+    assert len(everything["numpy"]) and everything["numpy"][1] > 20  # every system and every Python
+    run = pins("run")
+    assert run.items() <= everything.items()
+    assert {
+        "pyside6-essentials",
+        "numpy",
+        "pydantic",
+        "pydantic-core",
+        "pyqtgraph",
+        "xlsxwriter",
+    } <= run.keys()
+    assert not {"pytest", "pyinstaller", "ruff"} & run.keys()
+
+
+def test_what_runs_needs_nothing_that_is_not_pinned() -> None:
+    """The pins are installed without looking for what they need in turn."""
+    from importlib.metadata import requires
+
+    run = pins("run").keys()
+    for name in run:
+        for wanted in requires(name) or ():
+            if ";" not in wanted:
+                bare = re.match(r"[A-Za-z0-9._-]+", wanted)
+                assert bare and re.sub(r"[-_.]+", "-", bare[0]).lower() in run, f"{name} needs {wanted}"
+
+
+def test_packages_are_installed_by_checksum(setup: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+    monkeypatch.setattr(setup, "_run", lambda command, **environ: asked.append(command) or True)
+    monkeypatch.setattr(setup, "_pip_settings", lambda python: {})
+    setup._install_packages(Path("python"), "test")
+    assert "--require-hashes" in asked[0] and str(ROOT / "packaging" / "pins" / "test.txt") in asked[0]
+    assert all("--no-deps" in command for command in asked)
 
 
 @pytest.mark.parametrize("script", ["run.py", "test.py"])

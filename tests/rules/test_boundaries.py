@@ -97,13 +97,8 @@ def test_set_up_scripts_need_nothing_but_python() -> None:
     for path in scripts.rglob("*.py"):
         if path.name == "start.py" or path.name.startswith("make_"):  # run when everything is there
             continue
-        own = {p.stem for p in path.parent.glob("*.py")}
-        foreign = (
-            {i.split(".")[0] for i in imports(path)}
-            - set(sys.stdlib_module_names)
-            - own
-            - {"setup_environment"}
-        )
+        own = {p.stem for p in scripts.rglob("*.py")}
+        foreign = {i.split(".")[0] for i in imports(path)} - set(sys.stdlib_module_names) - own
         assert not foreign, f"{name(path)}: {foreign}"
 
 

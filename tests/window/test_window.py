@@ -179,7 +179,7 @@ def test_save_asks_for_a_name_once(window: MainWindow, dialogs: Any, tmp_path: P
     dialogs.files.append(target)
     window.document.set_value("workload.users", 31)
     window.actions_["save"].trigger()
-    assert dialogs.suggested[0].suffix == ".json"
+    assert dialogs.suggested[0].suffix == ".inferometer"
     window.document.set_value("workload.users", 32)
     window.actions_["save"].trigger()
     assert len(dialogs.suggested) == 1
@@ -191,13 +191,13 @@ def test_the_proposed_name_keeps_its_dots(window: MainWindow, dialogs: Any, titl
     window.document.start(window.document.scenario, Origin(title=title))
     dialogs.files.append(None)
     window.actions_["save_as"].trigger()
-    assert dialogs.suggested[0].name == title.replace("/", "-").replace(":", "-") + ".json"
+    assert dialogs.suggested[0].name == title.replace("/", "-").replace(":", "-") + ".inferometer"
 
 
 def test_a_name_without_the_suffix_gets_it(window: MainWindow, dialogs: Any, tmp_path: Path) -> None:
     dialogs.files.append(tmp_path / "my scen.v1")
     window.actions_["save_as"].trigger()
-    assert window.document.path == tmp_path / "my scen.v1.json"
+    assert window.document.path == tmp_path / "my scen.v1.inferometer"
     assert not (tmp_path / "my scen.v1").exists()
 
 
@@ -205,7 +205,7 @@ def test_a_name_without_the_suffix_gets_it(window: MainWindow, dialogs: Any, tmp
 def test_a_file_met_by_adding_the_suffix_is_asked_about(
     window: MainWindow, dialogs: Any, tmp_path: Path, answer: str
 ) -> None:
-    there = tmp_path / "a.b.json"
+    there = tmp_path / "a.b.inferometer"
     there.write_text("mine")
     dialogs.files.append(tmp_path / "a.b")
     dialogs.answers.append(answer)
