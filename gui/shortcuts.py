@@ -11,7 +11,7 @@ from gui.actions import COMMANDS, ActionId
 from gui.theme import manager, theme
 from gui.widgets import paint
 
-_LINE, _TITLE, _COLUMN, _GAP, _EDGE = 24, 32, 330, 36, 24
+_LINE, _TITLE, _COLUMN, _GAP, _EDGE = 24, 32, 372, 36, 24
 _CAP = 20
 # Which commands stand together; what is in none of them follows at the end.
 _GROUPS: tuple[tuple[str, tuple[ActionId, ...]], ...] = (

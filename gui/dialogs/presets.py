@@ -34,8 +34,8 @@ class _Plate(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(title)
         self.setAccessibleName(title)
-        self.setMinimumWidth(t.px(_WIDTH))
         self.column = QVBoxLayout(self)
+        self.column.addStrut(t.px(_WIDTH - 48))  # at least: longer words make it wider
         self.column.setContentsMargins(t.px(24), t.px(20), t.px(24), t.px(20))
         self.column.setSpacing(t.px(8))
         self.column.addWidget(Text("body_semibold", "ink", title))

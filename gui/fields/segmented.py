@@ -65,6 +65,12 @@ class Segmented(QWidget):
         """28 px high."""
         return QSize(160, theme().px(28))
 
+    def wanted_width(self) -> int:
+        """Room for every label in equal segments."""
+        font = theme().font("body_medium")
+        widest = max((paint.width(font, choice.label) for choice in self._choices), default=0.0)
+        return round(len(self._choices) * (widest + theme().px(20)))
+
     def minimumSizeHint(self) -> QSize:
         """May be narrow."""
         return QSize(80, theme().px(28))
@@ -74,10 +80,22 @@ class Segmented(QWidget):
             self.set_value(self._choices[index].value)
             self.chosen.emit(self._value)
 
+    def _edges(self) -> list[int]:
+        """Where segments begin and the last one ends: equal, unless a label needs more than its share."""
+        count = max(1, len(self._choices))
+        font, pad = theme().font("body_medium"), theme().px(12)
+        needed = [paint.width(font, choice.label) + pad for choice in self._choices] or [1.0]
+        share = self.width() / count
+        parts = [share] * count if max(needed) <= share else [self.width() * n / sum(needed) for n in needed]
+        return [round(sum(parts[:index])) for index in range(count + 1)]
+
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Choose the segment under the pointer."""
         if event.button() == Qt.MouseButton.LeftButton and self._choices:
-            self._pick(int(event.position().x() / max(1, self.width()) * len(self._choices)))
+            right = self._edges()[1:]
+            self._pick(
+                next((i for i, edge in enumerate(right) if event.position().x() < edge), len(right) - 1)
+            )
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Left and right choose."""
@@ -104,10 +122,9 @@ class Segmented(QWidget):
         painter.setPen(QPen(t.bad if self._marked else t.warn if self._warned else t.line2, 1))
         painter.setBrush(t.bad_soft if self._marked else t.sunken)
         painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
-        count = max(1, len(self._choices))
+        edges = self._edges()
         for index, choice in enumerate(self._choices):
-            left = round(index * box.width() / count)
-            right = round((index + 1) * box.width() / count)
+            left, right = edges[index], edges[index + 1]
             segment = QRectF(left, 0, right - left, box.height())
             on = choice.value == self._value
             if on:

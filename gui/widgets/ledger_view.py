@@ -46,6 +46,7 @@ class LedgerView(QWidget):
         self._hovered: int | None = None  # row under the pointer or the keys
         self._by_key = False
         self._places: list[QRectF] = []
+        self._column = 0.0
         self._bar_box = QRectF()
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMouseTracking(True)
@@ -196,6 +197,7 @@ class LedgerView(QWidget):
         right = self.width() - (t.px(74) if shares else 0)
         y = top
         self._places = []
+        self._column = self._names_width(account, t)
         for index, row in enumerate(account.rows):
             box = QRectF(0, y, self.width(), row_height)
             self._places.append(box)
@@ -208,6 +210,11 @@ class LedgerView(QWidget):
             if index == self._hovered and self._by_key and self.hasFocus():
                 paint.focus_ring(painter, box, t.accent, 4)
             y += row_height
+
+    def _names_width(self, account: Account, t: Theme) -> float:
+        """Left edge of the engine's words: they give way to names that need more than usual."""
+        needed = max((paint.width(t.font("body"), row.name) for row in account.rows), default=0.0)
+        return max(t.px(152), 0.36 * self.width(), min(needed + t.px(18) + 8, 0.6 * self.width()))
 
     def _row(self, painter: QPainter, row: Row, box: QRectF, right: float, shares: bool, t: Theme) -> None:
         swatch = t.px(10)
@@ -224,7 +231,7 @@ class LedgerView(QWidget):
         if row.kind == "sum":
             paint.hairline(painter, 0, round(box.top()), self.width(), round(box.top()), t.line2)
         strong = row.kind == "sum"
-        column = max(t.px(152), 0.36 * self.width())
+        column = self._column
         value_font = t.font("body_semibold" if strong else "body_medium")
         value_width = paint.width(value_font, row.value)
         name = QRectF(name_left, box.top(), column - name_left - 6, box.height())

@@ -63,6 +63,7 @@ class ReadingTable(QWidget):
                 icons.draw(painter, name, at, t.good if line.state == "meets" else colour, size)
                 used += size + 6
             room = box.adjusted(0, 0, -used - 10, 0)
-            paint.text(painter, room, line.name, t.font("body"), t.ink2)
+            fits = paint.width(t.font("body"), line.name) <= room.width()
+            paint.text(painter, room, line.name, t.font("body" if fits else "caption"), t.ink2)
             paint.hairline(painter, 0, box.bottom(), wide, box.bottom(), t.line)
         painter.end()

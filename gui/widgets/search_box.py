@@ -38,9 +38,10 @@ class SearchBox(QAbstractButton):
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:
-        """28 px high."""
+        """28 px high; wider than usual for words that need it."""
         t = theme()
-        return QSize(t.px(_SMALL if self._small else _WIDE), t.px(28))
+        words = round(paint.width(t.font("body"), self.text())) + t.px(14) + 28
+        return QSize(max(t.px(_SMALL if self._small else _WIDE), words), t.px(28))
 
     def minimumSizeHint(self) -> QSize:
         """Only the glass."""

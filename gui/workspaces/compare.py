@@ -94,7 +94,7 @@ class CompareWorkspace(QWidget):
 
     def _restyle(self) -> None:
         t = theme()
-        self.which.setFixedWidth(t.px(252))
+        self.which.setFixedWidth(max(t.px(252), self.which.wanted_width()))
         self.copy.setIcon(icon("copy"))
         self.copy.setIconSize(QSize(t.px(16), t.px(16)))
         self._cards_column.setContentsMargins(GUTTER, t.px(14), GUTTER, t.px(6))
