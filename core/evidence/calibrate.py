@@ -1,0 +1,381 @@
+"""Calibration: a few named factors fitted to chosen runs, with a refusal where the data cannot carry them.
+
+The line through the errors at the profile's own values is fitted (``core.evidence.calibration_fit``); what
+was found is then put into the model itself and checked.  Errors before and after are of figures that were
+left out run by run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.evidence.calibration_fit import (
+    PRIORS,
+    Column,
+    Model,
+    absolute,
+    candidates,
+    direction,
+    left_out,
+    model_with,
+    posterior,
+    selected,
+    solve,
+)
+from core.evidence.calibration_rows import Linear, Rows, linear_of, rows_of
+from core.evidence.measure_next import Measurement, measurements
+from core.evidence.pairing import Comparison, Pair
+from core.quantities import FloatArray
+from core.spec.calibration import (
+    EFFICIENCIES,
+    FACTORS,
+    Calibration,
+    CalibrationErrors,
+    CalibrationSource,
+    FactorName,
+    SetupFactors,
+)
+from core.spec.scenario import Scenario
+from core.strict_json import shortened
+from core.words import Phrase, counted
+
+# Figures that are fitted to; of those in one row the first that a run has.
+FITTED = (
+    ("time_to_first_token", "prompt_throughput"),
+    ("time_per_output_token", "decode_throughput", "inter_token_latency", "user_throughput"),
+    ("output_throughput", "total_throughput", "request_throughput", "end_to_end"),
+)
+_LEAST_RUNS = 3
+_SEEN, _ALIKE = 0.8, 0.9  # posterior over prior above which a factor is not seen; correlation of a pair
+_HALVINGS = 4
+_BAND_ROWS = 10.0  # figures from which on the band is half the data's own
+_RESERVE_PRIOR, _RESERVE_NOISE, _RESERVE_SURE = 0.5, 0.15, 2.0  # GiB, GiB, standard errors
+_LEAST, _MOST = 0.05, 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """One factor: its value, how far it was free to go and how well the data tell it (logarithms)."""
+
+    name: FactorName
+    value: float
+    prior: float
+    posterior: float
+
+    @property
+    def seen(self) -> bool:
+        """Whether the data say more about it than was known before."""
+        return self.posterior < _SEEN * self.prior
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A figure of the fit: errors (predicted over measured less one, of times; of rates the reverse)."""
+
+    pair: int  # index of the pair
+    figure: str
+    before: float
+    after: float  # with its own run left out
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationResult:
+    """``calibration`` None: refused, and ``refused`` says why; ``next`` is what to measure."""
+
+    calibration: Calibration | None
+    factors: tuple[Fitted, ...]
+    points: tuple[Point, ...]
+    before: float  # absolute median errors, shares
+    after: float
+    refused: tuple[Phrase, ...]
+    remarks: tuple[Phrase, ...]
+    next: tuple[Measurement, ...]
+
+
+def calibrate(
+    pairs: Sequence[Pair], name: str, wanted: tuple[FactorName, ...] | None = None
+) -> CalibrationResult:
+    """Fit to the runs of ``pairs``.
+
+    ``wanted``: fit exactly these factors, or refuse; None: as many as the data carry.
+    """
+    chosen = [(i, c) for i, pair in enumerate(pairs) for c in fitted_figures(pair)]
+    base = next((pair.scenario for pair in pairs if pair.scenario is not None), None)
+    refused = _unfit(pairs, chosen)
+    if refused or base is None:
+        return _refusal(refused, base, None, None)
+    rows = rows_of([c.case for _, c in chosen], (), [i for i, _ in chosen])
+    linear = linear_of(rows)
+    model, refused = _model(rows, linear, wanted)
+    if refused or model is None:
+        return _refusal(refused, base, rows, linear, chosen)
+    model, phi, remarks = _told(model, rows, linear)
+    if not model.columns:
+        return _refusal((Phrase("calibrate.refused.unseen"),), base, rows, linear, chosen)
+    phi = _checked(model, phi, rows, linear, name)
+    out = left_out(model, rows, linear)
+    before, after = (float(np.median(absolute(e[linear.fitted]))) for e in (linear.errors, out))
+    errors = CalibrationErrors(
+        figures=int(linear.fitted.sum()),
+        runs=len({i for i, _ in chosen}),
+        before=round(before, 4),
+        after=round(after, 4),
+    )
+    reserve = reserve_gib([pair for pair in pairs if pair.scenario is not None])
+    calibration = _calibration(name, model, phi, rows).model_copy(
+        update={
+            **_bands(rows, linear, out),
+            "reserve_gib": round(reserve, 3),
+            "errors": errors,
+            "source": _sources(pairs, chosen),
+        }
+    )
+    factors = _factors(model, phi, rows, linear)
+    return CalibrationResult(
+        calibration,
+        factors,
+        _points(chosen, linear.errors, out),
+        before,
+        after,
+        (),
+        remarks,
+        measurements(base, rows, linear),
+    )
+
+
+def fitted_figures(pair: Pair) -> tuple[Comparison, ...]:
+    """The comparisons of a run that are fitted to, one of each kind."""
+    if pair.scenario is None:
+        return ()
+    found: dict[str, Comparison] = {}
+    for comparison in pair.comparisons:
+        known = found.get(comparison.figure)
+        if known is None or (known.statistic != "mean" and comparison.statistic == "mean"):
+            found[comparison.figure] = comparison
+    first = (next((found[f] for f in kind if f in found), None) for kind in FITTED)
+    return tuple(comparison for comparison in first if comparison is not None)
+
+
+def _unfit(pairs: Sequence[Pair], chosen: Sequence[tuple[int, Comparison]]) -> tuple[Phrase, ...]:
+    if not chosen:
+        return (Phrase("calibrate.refused.nothing"),)
+    scenarios = [pair.scenario for pair in pairs if pair.scenario is not None]
+    engines = sorted({s.engine.name for s in scenarios})
+    devices = sorted({s.accelerator.name for s in scenarios})
+    if len(engines) > 1:
+        return (Phrase("calibrate.refused.engines", {"names": ", ".join(engines)}),)
+    if len(devices) > 1:
+        return (Phrase("calibrate.refused.devices", {"names": ", ".join(devices)}),)
+    runs = len({i for i, _ in chosen})
+    if runs < _LEAST_RUNS:
+        return (counted("calibrate.refused.few", runs),)
+    return ()
+
+
+def _refusal(
+    refused: tuple[Phrase, ...],
+    base: Scenario | None,
+    rows: Rows | None,
+    linear: Linear | None,
+    chosen: Sequence[tuple[int, Comparison]] = (),
+) -> CalibrationResult:
+    plan = () if base is None else measurements(base, rows, linear)
+    if linear is None:
+        return CalibrationResult(None, (), (), 0.0, 0.0, refused, (), plan)
+    median = float(np.median(absolute(linear.errors)))
+    points = _points(chosen, linear.errors, linear.errors)
+    return CalibrationResult(None, (), points, median, median, refused, (), plan)
+
+
+def _model(
+    rows: Rows, linear: Linear, wanted: tuple[FactorName, ...] | None
+) -> tuple[Model | None, tuple[Phrase, ...]]:
+    if wanted is None:
+        score = selected(candidates(rows, linear), rows, linear)
+        return (None, (Phrase("calibrate.refused.as_good"),)) if score is None else (score.model, ())
+    columns = [Column(name, -1, PRIORS[name]) for name in wanted]
+    model = model_with("wanted", columns, rows, linear)
+    phi = _solved(model, rows, linear)
+    spread = posterior(model, rows, linear, phi)
+    seen = {c.name: float(np.sqrt(spread[i, i])) < _SEEN * c.prior for i, c in enumerate(model.columns)}
+    unseen = [name for name in wanted if not seen.get(name, False)]
+    if unseen:
+        return None, (Phrase("calibrate.refused.unseen_factors", {"names": _names(unseen)}),)
+    tied = _tied(model, spread)
+    if tied:
+        return None, (Phrase("calibrate.refused.apart", {"names": _names(sorted(tied))}),)
+    return model, ()
+
+
+def _solved(model: Model, rows: Rows, linear: Linear) -> FloatArray:
+    keep = linear.fitted
+    return solve(linear.errors[keep], model.slopes[keep], rows.scales[keep], model.priors)
+
+
+def _names(names: Sequence[str]) -> Phrase:
+    """Names of factors one after the other."""
+    if len(names) == 1:
+        return Phrase(f"calibrate.factors.{names[0]}")
+    first, rest = Phrase(f"calibrate.factors.{names[0]}"), _names(names[1:])
+    return Phrase("calibrate.and", {"first": first, "second": rest})
+
+
+def _tied(model: Model, spread: FloatArray) -> set[str]:
+    """Factors of all runs that the data cannot tell from one another."""
+    found: set[str] = set()
+    sizes = np.sqrt(np.diag(spread))
+    alike = np.abs(spread / np.outer(sizes, sizes)) > _ALIKE
+    for i, first in enumerate(model.columns):
+        for j in range(i):
+            if alike[i, j] and first.setup == model.columns[j].setup == -1:
+                found |= {first.name, model.columns[j].name}
+    return found
+
+
+def _told(model: Model, rows: Rows, linear: Linear) -> tuple[Model, FloatArray, tuple[Phrase, ...]]:
+    """The model without the factors that the data do not see, or cannot tell from others."""
+    phi = _solved(model, rows, linear)
+    spread = posterior(model, rows, linear, phi)
+    sizes = np.sqrt(np.diag(spread))
+    tied = _tied(model, spread)
+    unseen = {
+        c.name for c, size in zip(model.columns, sizes, strict=True) if c.setup < 0 and size > _SEEN * c.prior
+    }
+    dropped = unseen | set(sorted(tied)[1:])  # of those that look alike one stays
+    if "time" in dropped or not dropped:
+        return model, phi, ()
+    kept = [c for c in model.columns if c.setup >= 0 or c.name not in dropped]
+    fewer = model_with(model.key, kept, rows, linear)
+    remark = Phrase("calibrate.remarks.left_alone", {"names": _names(sorted(dropped))})
+    return fewer, _solved(fewer, rows, linear), (remark,)
+
+
+def _checked(model: Model, phi: FloatArray, rows: Rows, linear: Linear, name: str) -> FloatArray:
+    """The factors put into the model itself; halved where the line led too far."""
+    keep = linear.fitted
+    now = float(np.mean(np.minimum(np.abs(linear.errors[keep]) / rows.scales[keep], 3.0)))
+    for _ in range(_HALVINGS):
+        reached = rows.errors(_calibration(name, model, phi, rows))[keep]
+        if float(np.mean(np.minimum(np.abs(reached) / rows.scales[keep], 3.0))) <= now:
+            break
+        phi = phi / 2
+    return phi
+
+
+def _calibration(name: str, model: Model, phi: FloatArray, rows: Rows) -> Calibration:
+    """The columns' values as factors of all and of set-ups."""
+    whole = np.zeros(len(FACTORS))
+    parts: dict[int, dict[str, float]] = {}
+    for column, value in zip(model.columns, phi.tolist(), strict=True):
+        if column.setup < 0:
+            whole += value * direction(column.name)
+        else:
+            parts.setdefault(column.setup, {})[column.name] = _bounded(value)
+    counts = np.bincount(rows.setup, minlength=len(rows.setups))
+    setups: list[SetupFactors] = [
+        rows.setups[place].model_copy(update={**values, "figures": int(counts[place])})
+        for place, values in sorted(parts.items())
+    ]
+    scenarios = rows.scenarios
+    return Calibration(
+        name=name,
+        engine=scenarios[0].engine.name,
+        accelerators=tuple(sorted({s.accelerator.name for s in scenarios})),
+        setups=tuple(setups),
+    ).model_copy(
+        update={factor: _bounded(value) for factor, value in zip(FACTORS, whole.tolist(), strict=True)}
+    )
+
+
+def _bounded(logarithm: float) -> float:
+    return round(float(min(max(np.exp(logarithm), _LEAST), _MOST)), 4)
+
+
+def _factors(model: Model, phi: FloatArray, rows: Rows, linear: Linear) -> tuple[Fitted, ...]:
+    spread = posterior(model, rows, linear, phi)
+    theta, sizes, priors = np.zeros(len(FACTORS)), np.zeros(len(FACTORS)), np.zeros(len(FACTORS))
+    for i, column in enumerate(model.columns):
+        if column.setup < 0:
+            moves = direction(column.name)
+            theta += phi[i] * moves
+            sizes += np.abs(moves) * np.sqrt(spread[i, i])
+            priors += np.abs(moves) * column.prior
+    return tuple(
+        Fitted(name, float(np.exp(theta[i])), float(priors[i]), float(sizes[i]))
+        for i, name in enumerate(FACTORS)
+        if priors[i] > 0
+    )
+
+
+def _points(
+    chosen: Sequence[tuple[int, Comparison]], before: FloatArray, after: FloatArray
+) -> tuple[Point, ...]:
+    return tuple(
+        Point(pair, c.figure, float(np.expm1(b)), float(np.expm1(a)))
+        for (pair, c), b, a in zip(chosen, before, after, strict=True)
+    )
+
+
+def _bands(rows: Rows, linear: Linear, out: FloatArray) -> dict[str, tuple[float, float]]:
+    """p10 and p90 of measured / predicted, of figures left out; wider, the fewer they are."""
+    groups = np.array([case.group for case in rows.cases])
+    found = {}
+    for key, mine in (
+        ("step_band", np.isin(groups, ("server TPOT", "one stream", "batches"))),
+        ("first_token_band", np.isin(groups, ("server TTFT", "one prompt"))),
+    ):
+        errors = out[mine & linear.fitted]
+        if len(errors) < _LEAST_RUNS:
+            continue
+        share = len(errors) / (len(errors) + _BAND_ROWS)
+        wide = 1.2816 * float(rows.scales[mine].mean())
+        low, high = np.quantile(-errors, [0.1, 0.9])
+        low = min(0.0, share * low - (1 - share) * wide)
+        high = max(0.0, share * high + (1 - share) * wide)
+        found[key] = (round(float(np.exp(low)), 3), round(float(np.exp(high)), 3))
+    return found
+
+
+def reserve_gib(pairs: Sequence[Pair]) -> float:
+    """Memory that the start-up logs miss beside the ledger, GiB; 0 unless they agree on it."""
+    missing = [
+        (row.predicted - row.measured) / 2**30
+        for pair in pairs
+        for row in pair.ledger
+        if row.line in ("kv_cache", "available_kv") and row.predicted is not None and not row.given
+    ]
+    if len(missing) < 2:
+        return 0.0
+    middle = float(np.median(missing))
+    noise = max(_RESERVE_NOISE, 1.4826 * float(np.median(np.abs(np.array(missing) - middle))))
+    error = noise / np.sqrt(len(missing))
+    if abs(middle) < _RESERVE_SURE * error:
+        return 0.0
+    return float(middle * _RESERVE_PRIOR**2 / (_RESERVE_PRIOR**2 + error**2))
+
+
+def _sources(
+    pairs: Sequence[Pair], chosen: Sequence[tuple[int, Comparison]]
+) -> tuple[CalibrationSource, ...]:
+    found = []
+    for i in dict.fromkeys(i for i, _ in chosen):
+        run = pairs[i].run
+        texts = (run.origin.tool, run.origin.file, run.setting.model, run.label, run.started_at)
+        tool, file, model, label, started = (shortened(text)[:60] for text in texts)
+        found.append(
+            CalibrationSource(
+                tool=tool,
+                file=file,
+                line=max(0, run.origin.line),
+                model=model,
+                label=label,
+                started_at=started,
+            )
+        )
+    return tuple(found[:10_000])
+
+
+def is_efficiency(name: FactorName) -> bool:
+    """Whether a factor above one means faster."""
+    return name in EFFICIENCIES
