@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
-from urllib.parse import quote
 
 import resources
 from core.console import COMMANDS
@@ -123,7 +122,8 @@ def _parts(words: Words) -> str:
     heads = [words(f"manual.parts.{column}") for column in ("name", "version", "licence", "texts")]
     lines = [_row(heads), _row(["---"] * len(heads))]
     for part in json.loads(resources.read_text(f"{LICENCES}/parts.json"))["parts"]:
-        links = [f"[{name}](licence:{quote(name)})" for name in part["texts"] if licence_text(name)]
+        there = [name for name in part["texts"] if licence_text(name)]
+        links = [f"[{name}](licence:{name.replace(' ', '%20')})" for name in there]
         lines.append(_row([part["name"], part["version"], part["licence"], words.listed(links)]))
     return "\n".join(lines)
 
