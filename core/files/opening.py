@@ -81,25 +81,29 @@ def opened(found: Imported, base: Scenario | None = None) -> Opened:
     return Opened(scenario, (said, *notes) if found.kind == "hardware" else (said, *notes, assumed))
 
 
-_SERVER, _DESKTOP = "H100 SXM5 80GB", "RTX 4090"
+_SERVER, _DESKTOP, _MAC = "H100 SXM5 80GB", "RTX 4090", "M3 Max"
 _USUAL_MODEL = "Llama-3.1-8B"
 _COUNTS = (1, 2, 4, 8, 16, 32, 64)
 
 
 def default_scenario(found: Imported) -> Scenario:
-    """What an import without a scenario changes: GGUF files on a desktop's card, the rest on a server's."""
+    """What an import without a scenario changes: GGUF files on a desktop's card, MLX's on a Mac, the rest on
+    a server's."""
     model = found.model.model if found.model is not None else load_model(_USUAL_MODEL)
-    local = found.model is not None and found.model.weight_format.startswith("gguf")
-    engine = Engine(name="llamacpp", version="") if local else Engine()
+    weights = found.model.weight_format if found.model is not None else ""
+    started = found.command.engine if found.command is not None else ""
+    apple = weights.startswith("mlx") or started == "mlx"
+    local = apple or weights.startswith("gguf") or started in ("llamacpp", "ollama")
+    engine = Engine(name="mlx" if apple else "llamacpp", version="") if local else Engine()
     engine = engine.model_copy(update={"max_model_len": min(engine.max_model_len, model.max_context)})
     base = Scenario(
         model=model,
-        accelerator=load_accelerator(_DESKTOP if local else _SERVER),
+        accelerator=load_accelerator(_MAC if apple else _DESKTOP if local else _SERVER),
         precision=Precision(kv_cache="fp16" if local else "bf16"),
         engine=engine,
         workload=Workload(users=1) if local else Workload(),
     )
-    return base if found.model is None else _with_devices(base, found.model.weight_format)
+    return base if found.model is None or apple else _with_devices(base, found.model.weight_format)
 
 
 def _with_devices(base: Scenario, weight_format: str) -> Scenario:

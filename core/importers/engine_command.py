@@ -243,7 +243,9 @@ def _engine(command: Command, longest: int, layers: int) -> dict[str, Any]:
 def _speculation(told: Mapping[str, Any]) -> dict[str, Any]:
     stated = told.get("speculation")
     if not isinstance(stated, dict):
-        return {}
+        # A chain of so many drafted tokens, unless their number is said.
+        steps = told.get("draft_steps", 0)
+        return {"speculative.tokens": steps} if steps and "speculative.tokens" not in told else {}
     method = str(stated.get("method") or ("draft" if stated.get("model") else "")).lower()
     changes: dict[str, Any] = {}
     kind = next((kind for part, kind in _DRAFTS if part in method), "")

@@ -104,9 +104,18 @@ _IN_GGUF = {"bf16": "gguf_bf16", "fp16": "gguf_f16", "fp32": "gguf_f32"}
 _BLOCKED = ("qwen/", "deepseek-ai/", "zai-org/", "minimaxai/", "moonshotai/")
 # Parts of names that say nothing about the architecture.
 _DROPPED = re.compile(
-    r"(?:^|(?<=[-_. ]))(?:gguf|imatrix|i1|ud|qat|abliterated|unsloth|dynamic|mlx|latest)(?=$|[-_. ])",
+    r"(?:^|(?<=[-_. ]))(?:gguf|imatrix|i1|ud|qat|abliterated|unsloth|dynamic|mlx|latest|cloud)(?=$|[-_. ])",
     re.IGNORECASE,
 )
+
+
+# Words for a training of the same shape: dates of releases and what a variant is for.
+_VARIANT = re.compile(
+    r"(?:^|(?<=[-_. ]))(?:thinking|reasoning|instruct|chat|it|base|pt|hf|preview|\d{4}|20\d{6}|cloud)"
+    r"(?=$|[-_. :])",
+    re.IGNORECASE,
+)
+_SIZE = re.compile(r"\d+(?:\.\d+)?[bm]", re.IGNORECASE)
 
 
 def split_format(name: str) -> tuple[str, str]:
@@ -168,10 +177,12 @@ def resolve(name: str) -> Resolved:
         weight_format = "fp8_block"
     if in_file:
         weight_format = _IN_GGUF.get(weight_format, weight_format)
+    notes: list[Problem] = []
     model = _find(stem)
     if model is None:
-        _refuse(name)
-    notes = []
+        model = _variant(stem) or _refuse(name)
+        values = {"name": text[:80], "model": load_model(model).name}
+        notes.append(Problem("importer.assumed_variant", ("model",), values, "note"))
     if library and not weight_format:
         weight_format = "gguf_mxfp4_moe" if "gptoss" in compact(stem) else "gguf_q4_k_m"
         values = {"format": WEIGHT_FORMATS[weight_format].label, "name": text[:80]}
@@ -217,8 +228,26 @@ def _find(stem: str) -> str | None:
     words = re.sub(r"\b(?:meta|instruct|chat|it|hf|text|base)\b", " ", words, flags=re.IGNORECASE)
     # Ollama glues a family to its version: "llama3.1" is "llama 3.1" elsewhere.
     glued = re.sub(r"\b([a-z]+)(\d+(?:\.\d+)?)\b", r"\1 \2", words, flags=re.IGNORECASE)
-    default = _LIBRARY.get(base.lower(), "")
-    return _searched(words) or _searched(glued) or _searched(default)
+    found = _searched(words) or _searched(glued)
+    return found or _of_size(_searched(_LIBRARY.get(base.lower(), "")), tag)
+
+
+def _of_size(model_id: str | None, tag: str) -> str | None:
+    """The library's own choice, unless the tag asks for another size."""
+    asked = _SIZE.search(tag)
+    if model_id is None or asked is None:
+        return model_id
+    size = float(asked[0][:-1]) * (1e9 if asked[0][-1] in "bB" else 1e6)
+    stored = next((m.parameters for m in all_models() if m.id == model_id), 0)
+    return model_id if abs(stored - size) <= 0.15 * size else None
+
+
+def _variant(stem: str) -> str | None:
+    """The entry of the same family and size, whatever it was trained for; its shape is the same."""
+    repository = stem.rpartition("/")[2]
+    words = _VARIANT.sub(" ", _DROPPED.sub(" ", repository)).replace(":", " ")
+    words = re.sub(r"[-_ ]+", " ", words).strip()
+    return _searched(words) if _SIZE.search(words) or re.search(r"[a-z]\d", words, re.IGNORECASE) else None
 
 
 def _searched(words: str) -> str | None:

@@ -204,7 +204,8 @@ def apply_import(found: Imported, base: Scenario) -> tuple[Scenario, tuple[Probl
     if found.model is not None:
         return _with_model(found.model, base), found.notes
     if found.hardware is not None:
-        return _with_hardware(found.hardware, base), found.notes
+        scenario = _with_hardware(found.hardware, base)
+        return scenario, (*found.notes, *_left_out(found.hardware, scenario))
     raise InvalidScenario(Problem("file.unknown_kind"))
 
 
@@ -222,6 +223,15 @@ def _with_model(found: ImportedModel, base: Scenario) -> Scenario:
         changes["workload.prompt_tokens"] = room - output
         changes["workload.shared_prefix_tokens"] = min(work.shared_prefix_tokens, room - output - 1)
     return with_values(base.model_copy(update={"model": found.model, "name": ""}), changes)
+
+
+def _left_out(found: LocalHardware, taken: Scenario) -> tuple[Problem, ...]:
+    """A word on devices of other kinds."""
+    names = {one.accelerator.name for one in found.devices if one.accelerator is not None}
+    others = ", ".join(sorted(names - {taken.accelerator.name}))
+    return (
+        (Problem("importer.devices_left_out", ("accelerator",), {"names": others}, "note"),) if others else ()
+    )
 
 
 def _with_hardware(found: LocalHardware, base: Scenario) -> Scenario:

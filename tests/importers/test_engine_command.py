@@ -375,3 +375,16 @@ def test_tensorrt_llm_has_no_fp8_on_ampere() -> None:
     assert "no_fp8" in {problem.code for problem in check(scenario)}
     ada = scenario.model_copy(update={"accelerator": load_accelerator("RTX 4090")})
     assert "no_fp8" not in {problem.code for problem in check(ada)}
+
+
+def test_several_computers_and_drafted_steps_of_sglang() -> None:
+    text = "python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-R1 --tp 16 --nnodes 2"
+    text += " --node-rank 0"
+    found, notes = apply_command(
+        parse_command(f"{text} --speculative-algorithm EAGLE --speculative-num-steps 3"), BASE
+    )
+    assert (found.deployment.nodes, found.deployment.accelerators) == (2, 16)
+    assert (found.speculative.kind, found.speculative.tokens) == ("eagle", 3)
+    assert [n.values["options"] for n in notes if n.code == "importer.command_ignored"] == ["--node-rank 0"]
+    again, _ = apply_command(parse_command(command_for(found)), BASE)
+    assert again.deployment == found.deployment and again.speculative == found.speculative

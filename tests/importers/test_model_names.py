@@ -34,6 +34,8 @@ NAMES = [
     ("mixtral:8x7b", "mistralai/Mixtral-8x7B-Instruct-v0.1", "gguf_q4_k_m"),
     ("mistral", "mistralai/Mistral-7B-Instruct-v0.3", "gguf_q4_k_m"),
     ("gemma2:9b", "google/gemma-2-9b-it", "gguf_q4_k_m"),
+    ("phi4:14b", "microsoft/phi-4", "gguf_q4_k_m"),
+    ("qwen3-coder:480b-cloud", "Qwen/Qwen3-Coder-480B-A35B-Instruct", "gguf_q4_k_m"),
 ]
 
 
@@ -58,3 +60,22 @@ def test_unknown_names_are_refused(name: str) -> None:
 def test_formats_are_split_off() -> None:
     assert split_format("gemma-3-27b-it-q4_0-gguf") == ("gemma-3-27b-it-gguf", "gguf_q4_0")
     assert split_format("Qwen3-8B") == ("Qwen3-8B", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "weight_format"),
+    [
+        ("Qwen/Qwen3-235B-A22B-Thinking-2507-FP8", "Qwen/Qwen3-235B-A22B", "fp8_block"),
+        ("moonshotai/Kimi-K2-Instruct-0905", "moonshotai/Kimi-K2-Instruct", ""),
+    ],
+)
+def test_other_trainings_of_a_shape_are_told(name: str, model: str, weight_format: str) -> None:
+    found = resolve(name)
+    assert (found.model_id, found.weight_format) == (model, weight_format)
+    assert [n.code for n in found.notes] == ["importer.assumed_variant"]
+
+
+@pytest.mark.parametrize("name", ["qwen3-coder:999b", "Qwen3-77B-Thinking-2507", "thinking-2507"])
+def test_a_size_that_nothing_has_is_no_variant(name: str) -> None:
+    with pytest.raises(NotFound):
+        resolve(name)

@@ -154,3 +154,35 @@ def test_a_pasted_configuration_without_a_name_is_called_by_its_class_and_shape(
     found = recognise(json.dumps({**bare, "architectures": ["Qwen3ForCausalLM"]})).model
     assert found is not None
     assert found.model.name == f"Qwen3 {CONFIG['num_hidden_layers']}x{CONFIG['hidden_size']}"
+
+
+@pytest.mark.parametrize(
+    ("text", "engine", "device"),
+    [
+        ("mlx-community/Qwen3-30B-A3B-4bit", "mlx", "Apple"),
+        ("llama-server -m Qwen3-8B-Q4_K_M.gguf -c 8192", "llamacpp", "RTX"),
+        ("ollama run qwen3:8b", "ollama", "RTX"),
+        ("vllm serve Qwen/Qwen3-8B", "vllm", "H100"),
+    ],
+)
+def test_what_is_opened_alone_gets_hardware_that_its_engine_runs_on(
+    text: str, engine: str, device: str
+) -> None:
+    found = paste_document(text).scenario
+    assert found.engine.name == engine and found.accelerator.name.startswith(device)
+    assert not [p for p in check(found) if p.severity == "error"]
+
+
+def test_devices_of_other_kinds_are_named() -> None:
+    text = "NVIDIA GeForce RTX 4090, 24564 MiB\nNVIDIA GeForce RTX 3090, 24576 MiB"
+    found = paste_document(text)
+    (note,) = [n for n in found.notes if n.code == "importer.devices_left_out"]
+    assert {found.scenario.accelerator.name, note.values["names"]} == {"RTX 4090", "RTX 3090"}
+
+
+def test_an_unknown_type_without_a_length_is_read_and_says_what_it_assumes() -> None:
+    tree = {**CONFIG, "model_type": "something_new"}
+    tree.pop("max_position_embeddings", None)
+    found = recognise(json.dumps(tree))
+    assert found.model is not None and found.model.model.max_context == 8192
+    assert "importer.assumed_context" in [n.code for n in found.notes]

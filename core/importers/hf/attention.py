@@ -14,18 +14,20 @@ FULL: Window = (None, "sliding")
 _FULL_NAMES = ("full_attention", "attention", "global", "global_attention")
 
 
+CONTEXT_NAMES = (
+    "max_position_embeddings",
+    "max_position_embedding",
+    "model_max_length",
+    "max_seq_len",
+    "max_sequence_length",
+    "n_positions",
+    "seq_length",
+)
+
+
 def max_context(r: Reader) -> int | None:
     """The longest context that the file states, tokens."""
-    names = (
-        "max_position_embeddings",
-        "max_position_embedding",
-        "model_max_length",
-        "max_seq_len",
-        "max_sequence_length",
-        "n_positions",
-        "seq_length",
-    )
-    stated = [r.config.get(name, r.defaults.get(name)) for name in names]
+    stated = [r.config.get(name, r.defaults.get(name)) for name in CONTEXT_NAMES]
     lengths = [int(n) for n in stated if isinstance(n, int | float) and 1 < n <= MAX_CONTEXT]
     return max(lengths, default=None)
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.errors import Problem
+from core.importers.hf.attention import CONTEXT_NAMES
 from core.importers.hf.families import FAMILIES
 from core.importers.hf.reader import ALIASES, brief
 
@@ -57,6 +58,7 @@ _ASSUMED: tuple[tuple[str, str], ...] = (
     ("kv_heads", "kv_heads"),
     ("attention_bias", "no_bias"),
 )
+_CONTEXT = 8192  # tokens, where the file says nothing
 _ENDINGS = re.compile(r"(ForCausalLM|ForConditionalGeneration|LMHeadModel|Model)$")
 
 
@@ -86,9 +88,18 @@ def best_effort(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Proble
     if not told and _absent(text, "kv_heads"):
         shared = 1 if text.get("multi_query") is True else text.get("multi_query_group_num")
         own |= {} if shared is None else {"num_key_value_heads": shared}
+    places = (config, text, FAMILIES[base].defaults)
+    if not any(_number(place.get(name)) for place in places for name in CONTEXT_NAMES):
+        own["max_position_embeddings"] = _CONTEXT
+        values = {"name": "max_position_embeddings", "tokens": _CONTEXT}
+        notes.append(Problem("importer.assumed_context", ("max_position_embeddings",), values, "note"))
     if base == _LATENT:
         own.setdefault("q_lora_rank", None)  # absent means a plain projection, not the family's default
     return read, tuple(notes)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _nearest(config: Mapping[str, Any], text: Mapping[str, Any]) -> tuple[str, bool]:
