@@ -228,8 +228,8 @@ def _find(stem: str) -> str | None:
     words = re.sub(r"\b(?:meta|instruct|chat|it|hf|text|base)\b", " ", words, flags=re.IGNORECASE)
     # Ollama glues a family to its version: "llama3.1" is "llama 3.1" elsewhere.
     glued = re.sub(r"\b([a-z]+)(\d+(?:\.\d+)?)\b", r"\1 \2", words, flags=re.IGNORECASE)
-    found = _searched(words) or _searched(glued)
-    return found or _of_size(_searched(_LIBRARY.get(base.lower(), "")), tag)
+    near = _searched(words) or _searched(glued)
+    return near or _of_size(_searched(_LIBRARY.get(base.lower(), "")), tag)
 
 
 def _of_size(model_id: str | None, tag: str) -> str | None:
