@@ -60,7 +60,8 @@ def blocks(text: str) -> dict[str, str]:
     found = {}
     for block in re.split(r"(?m)^(?=[A-Za-z0-9])", text):
         if "==" in block:
-            found[bare(block)] = block
+            lines = [line for line in block.splitlines() if line.strip() and not line.startswith("#")]
+            found[bare(block)] = "\n".join(lines) + "\n"
     return found
 
 

@@ -1,0 +1,168 @@
+"""Everything that others made is named with its licence, in the source tree and in the frozen program."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LICENCES = ROOT / "resources" / "licences"
+FOLDER = ROOT / "build" / "frozen" / "inferometer"
+INSIDE = FOLDER / "_internal"
+BUNDLED = INSIDE / "resources" / "licences" / "bundled.json"
+
+
+def script(*place: str) -> ModuleType:
+    """A script of ``packaging`` as a module."""
+    path = ROOT.joinpath("packaging", *place)
+    spec = importlib.util.spec_from_file_location(f"packaging_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def test_the_list_names_what_is_installed() -> None:
+    """Written by packaging/freeze/licences.py; a changed version or licence needs it written anew."""
+    kept = json.loads((LICENCES / "parts.json").read_text(encoding="utf-8"))
+    assert kept == {"parts": script("freeze", "licences.py").parts()}
+
+
+def test_every_package_that_the_program_needs_is_named() -> None:
+    module = script("freeze", "licences.py")
+    named = {module.canonical(name) for name in module.PACKAGES}
+    pins = (ROOT / "packaging" / "pins" / "run.txt").read_text()
+    needed = {line.partition("==")[0] for line in pins.splitlines() if "==" in line}
+    assert needed - {"setuptools"} <= named
+
+
+def test_every_part_has_a_licence_and_a_text() -> None:
+    for part in json.loads((LICENCES / "parts.json").read_text(encoding="utf-8"))["parts"]:
+        assert part["licence"] and part["licence"] != "see text", part["name"]
+        assert part["texts"], part["name"]
+        for text in part["texts"]:
+            if text.startswith("packages/"):
+                name, _, inside = text.removeprefix("packages/").partition("/")
+                found = [str(f) for f in distribution(name).files or () if str(f).endswith(inside)]
+                assert found, text
+            else:
+                assert (LICENCES / text).stat().st_size > 500, text
+
+
+def test_qt_s_notice_says_what_its_licence_asks_for() -> None:
+    notice = (LICENCES / "Qt-notice.txt").read_text(encoding="utf-8")
+    for said in (
+        "Lesser General Public License",
+        "separate files",
+        "replaced",
+        "official_releases",
+        "three years",
+    ):
+        assert said in " ".join(notice.split()), said
+    assert "GNU LESSER GENERAL PUBLIC LICENSE" in (LICENCES / "LGPL-3.0.txt").read_text(encoding="utf-8")
+
+
+def test_a_copyright_file_s_licence_is_read() -> None:
+    read = script("freeze", "licences.py").debian_licence
+    assert read("Files: *\nCopyright: x\nLicense: BSD-3-clause\n text\n\nLicense: GPL-2\n") == "BSD-3-clause"
+    assert read("is free software under the GNU Lesser General Public License") == "LGPL"
+    assert read("Permission is hereby granted, free of charge") == "MIT"
+
+
+def test_a_file_of_nobody_stops_the_build(tmp_path: Path) -> None:
+    module = script("freeze", "licences.py")
+    stranger = tmp_path / "libstranger.so.1"
+    stranger.write_bytes(b"\x7fELF")
+    with pytest.raises(module.UnknownOrigin, match="libstranger"):
+        module.Origins(tmp_path).of(stranger)
+
+
+def test_libraries_that_nothing_loads_go_and_others_stay() -> None:
+    stranded = script("freeze", "prune.py").stranded
+    inside = Path("inside")
+    needed = {
+        inside / "program": frozenset({"liba.so.1", "libc.so.6"}),
+        inside / "liba.so.1": frozenset({"libb.so.1"}),
+        inside / "libb.so.1": frozenset(),
+        inside / "libpython3.11.so.1.0": frozenset(),
+        inside / "plugins" / "libplugin.so": frozenset({"libp.so.1"}),
+        inside / "libp.so.1": frozenset(),
+        inside / "QtCore.abi3.so": frozenset(),
+        inside / "libold.so.1": frozenset({"libolder.so.1"}),
+        inside / "libolder.so.1": frozenset({"libold.so.1"}),
+        inside / "libalone.so.1": frozenset({"libbehind.so.1"}),
+        inside / "libbehind.so.1": frozenset(),
+    }
+    assert {path.name for path in stranded(needed)} == {"libalone.so.1", "libbehind.so.1"}
+
+
+@pytest.mark.frozen
+@pytest.mark.skipif(not BUNDLED.exists(), reason="packaging/freeze/build.py has not been run")
+class TestFrozen:
+    """The list inside the frozen program."""
+
+    @pytest.fixture
+    def tree(self) -> dict:
+        return json.loads(BUNDLED.read_text(encoding="utf-8"))
+
+    def test_every_library_has_an_entry(self, tree: dict) -> None:
+        parts = {part["name"] for part in tree["parts"]}
+        libraries = []
+        for path in INSIDE.rglob("*"):
+            if path.is_symlink() or not path.is_file() or path.suffix in (".zip", ".json"):
+                continue
+            with path.open("rb") as file:
+                if file.read(4) in (b"\x7fELF", b"MZ\x90\x00", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"):
+                    libraries.append(path.relative_to(INSIDE).as_posix())
+        assert len(libraries) > 80
+        assert {name for name in libraries if tree["files"].get(name) not in parts} == set()
+
+    def test_every_package_has_an_entry(self, tree: dict) -> None:
+        parts = {part["name"] for part in tree["parts"]}
+        assert set(tree["modules"].values()) <= parts
+        tops = {name.split(".")[0] for name in tree["modules"]}
+        assert {"numpy", "pydantic", "pyqtgraph", "xlsxwriter"} <= tops
+        assert {"Python", "PyInstaller (bootloader)", "Qt and PySide6 (Essentials)"} <= parts
+
+    def test_every_text_is_there(self, tree: dict) -> None:
+        for part in tree["parts"]:
+            assert part["licence"] and part["texts"], part["name"]
+            for text in part["texts"]:
+                assert (BUNDLED.parent / text).is_file(), text
+
+    def test_qt_s_libraries_are_separate_files(self, tree: dict) -> None:
+        qt = [name for name, part in tree["files"].items() if part == "Qt and PySide6 (Essentials)"]
+        assert any("Qt6Core" in name or "QtCore" in name for name in qt)
+        assert all((INSIDE / name).is_file() for name in qt)
+
+    def test_nothing_of_another_network_or_licence_is_inside(self) -> None:
+        names = {path.name for path in FOLDER.rglob("*")}
+        unwanted = (
+            "libQt6Network",
+            "libssl",
+            "libcrypto",
+            "_ssl",
+            "_hashlib",
+            "libreadline",
+            "libkrb5",
+            "libgtk",
+        )
+        assert not {name for name in names if name.startswith(unwanted)}
+
+    def test_checksums_work_without_openssl(self, tmp_path: Path) -> None:
+        sample = sorted((ROOT / "resources" / "samples").glob("*.json"))[0]
+        program = FOLDER / ("inferometer.exe" if os.name == "nt" else "inferometer")
+        done = subprocess.run(
+            [str(program), "estimate", str(sample)], capture_output=True, check=False, cwd=tmp_path
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
