@@ -8,6 +8,8 @@ what the run states.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from core.errors import InferometerError
 from core.evidence.pairing import Comparison, LedgerRow, Pair, ledger_rows, predicted_again
 from core.evidence.run import Run
@@ -25,6 +27,7 @@ from core.words import Phrase, percent
 LARGE = 0.2  # of a figure: worth looking for a cause
 _LEAST_EXPLAINED = 0.15
 _MOST = 6  # causes told
+_SEVERAL = 4  # users
 _STATED, _NOT_STATED, _HINTED, _UNLIKELY = 0.15, 0.6, 1.0, 0.25  # how plausible a change is beforehand
 _HOT, _THROTTLED, _NEAR_LIMIT = 83.0, 0.93, 0.95  # °C; share of the boost clock; of the power limit
 _UTILIZATIONS = (0.8, 0.85, 0.9, 0.92, 0.95)
@@ -110,8 +113,8 @@ def _tried(pair: Pair, scenario: Scenario, tried: WhatIf, before: float) -> Caus
     explained = 1.0 - after / before
     texts = dict(tried.values)
     shares = {
-        "before": percent(before),
-        "after": percent(after),
+        "before": percent(float(np.expm1(before))),
+        "after": percent(float(np.expm1(after))),
         "share": percent(max(0.0, explained)),
     }
     return Cause(
@@ -149,7 +152,7 @@ class _Known:
 
 
 def _memory_error(rows: Sequence[LedgerRow]) -> float:
-    errors = [abs(r.predicted / r.measured - 1) for r in _comparable(rows)]
+    errors = [abs(float(np.log(r.predicted / r.measured))) for r in _comparable(rows)]
     return sum(errors) / len(errors) if errors else 0.0
 
 
@@ -160,6 +163,7 @@ def what_ifs(run: Run, scenario: Scenario) -> Iterator[WhatIf]:
     yield from _clocks(run, scenario)
     yield from _speculation(run, scenario)
     yield from _prefix(run, scenario)
+    yield from _load(run, scenario)
     yield from _links(scenario)
     yield from _offloading(run, scenario)
 
@@ -239,7 +243,9 @@ def _speculation(run: Run, scenario: Scenario) -> Iterator[WhatIf]:
         return
     length = run.figure("acceptance_length")
     likely = _HINTED if run.setting.drafts or length else 0.4
-    yield WhatIf("speculation", (Change("speculative.kind", "eagle"),), likely)
+    # By the model's own module where it has one, else from the text: both need no size of a draft.
+    for kind in ("mtp", "ngram"):
+        yield WhatIf("speculation", (Change("speculative.kind", kind),), likely)
 
 
 def _prefix(run: Run, scenario: Scenario) -> Iterator[WhatIf]:
@@ -251,6 +257,22 @@ def _prefix(run: Run, scenario: Scenario) -> Iterator[WhatIf]:
         if tokens > work.shared_prefix_tokens and scenario.engine.name in SERVER_ENGINES and tokens > 0:
             change = (Change("workload.shared_prefix_tokens", tokens),)
             yield WhatIf("prefix_hits", change, likely, (("share", percent(share)),))
+
+
+def _load(run: Run, scenario: Scenario) -> Iterator[WhatIf]:
+    """More users than were thought of, a limit on those that run, another program on the device."""
+    users, engine = scenario.workload.users, scenario.engine.name
+    if scenario.workload.load == "users" and run.origin.tool == "observed":
+        for factor in (2, 4, 8):
+            change = (Change("workload.users", users * factor),)
+            yield WhatIf("more_users", change, _NOT_STATED, (("users", users * factor),))
+    if engine in SERVER_ENGINES and users >= _SEVERAL:
+        likely = _STATED if run.setting.sequences is not None else _UNLIKELY
+        change = (Change("engine.max_num_seqs", users // 4),)
+        yield WhatIf("sequences", change, likely, (("n", users // 4),))
+    device = slower(scenario.accelerator, 0.5)
+    device = device.model_copy(update={"memory_bandwidth_gbps": device.memory_bandwidth_gbps / 2})
+    yield WhatIf("other_program", (Change("accelerator", device),), _UNLIKELY)
 
 
 def _links(scenario: Scenario) -> Iterator[WhatIf]:

@@ -59,7 +59,10 @@ def load_of(run: Run, scenario: Scenario) -> tuple[Load, float]:
     if scenario.workload.load == "requests" and setting.request_rate is not None:
         return "rate", scenario.workload.request_rate
     if setting.concurrency:
-        return "users", setting.concurrency
+        # A mean in flight is no whole number; a what-if may ask for other users than were measured.
+        users = scenario.workload.users
+        own = abs(setting.concurrency - users) <= 1.0
+        return "users", setting.concurrency if own else float(users)
     if setting.requests:
         # All at once: those that have no room wait for those that have.
         return "batch", float(setting.requests)

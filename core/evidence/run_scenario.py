@@ -191,6 +191,8 @@ class _Describer:
         )
         prompt_tokens = _whole(prompt) + before
         shared = before or (round((hits or 0.0) * prompt_tokens) if hits else 0)
+        if not alone and hits is None and self.base is not None:
+            shared = before or self.base.workload.shared_prefix_tokens
         rate = s.request_rate
         users = s.concurrency or 1.0
         open_load = rate is not None and math.isfinite(rate) and rate > 0
@@ -207,7 +209,12 @@ class _Describer:
         """The draft, where the run names one."""
         kinds: tuple[DraftKind, ...] = get_args(DraftKind)
         found = next((k for k in kinds if k != "none" and k in self.setting.drafts.lower()), None)
-        return Speculative() if found is None else Speculative(kind=found)
+        if found is not None:
+            return Speculative(kind=found)
+        if self.base is not None and self.base.speculative.kind != "none" and not self.setting.drafts:
+            self.assumed.append(Assumed("speculative.kind", "scenario"))
+            return self.base.speculative
+        return Speculative()
 
 
 def _whole(value: float) -> int:

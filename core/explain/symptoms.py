@@ -155,10 +155,14 @@ def _first_token(point: Estimate) -> _Weighed | None:
     speed = point.speed
     if speed is None or "time_to_first_token" not in point.verdict.missed:
         return None
-    parts, whole = speed.first_token_parts, max(speed.time_to_first_token.expected, 1e-12)
     value = Phrase("symptoms.value", {"value": show_time(speed.time_to_first_token.expected)})
+    return value, _of_first_token(point, speed)
+
+
+def _of_first_token(point: Estimate, speed: Speed) -> dict[str, float]:
+    parts, whole = speed.first_token_parts, max(speed.time_to_first_token.expected, 1e-12)
     waits = parts["queue"] / whole if speed.stable else 1.0
-    return value, {
+    return {
         "long_prompt": parts["prefill"] / whole,
         "many_prompts": parts["other_prefills"] / whole,
         "cache_full": waits,
@@ -171,10 +175,14 @@ def _generation(point: Estimate) -> _Weighed | None:
     if speed is None or "time_per_output_token" not in point.verdict.missed:
         return None
     value = Phrase("symptoms.value", {"value": show_time(speed.time_per_output_token.expected)})
+    return value, _of_generation(point, speed)
+
+
+def _of_generation(point: Estimate, speed: Speed) -> dict[str, float]:
     own = 1 - speed.prefill_share
     shares, engine = speed.decode.shares, point.scenario.engine
     left = engine.n_gpu_layers is not None or engine.n_cpu_moe > 0
-    return value, {
+    return {
         "bandwidth": own * shares["bandwidth"],
         "large_batch": own * shares["compute"],
         "prompts_between": speed.prefill_share,
@@ -187,10 +195,14 @@ def _generation(point: Estimate) -> _Weighed | None:
 def _memory(point: Estimate) -> _Weighed | None:
     if point.speed is not None:
         return None
+    value = Phrase("symptoms.value", {"value": show_bytes(point.ledger.needed_bytes)})
+    return value, _of_memory(point)
+
+
+def _of_memory(point: Estimate) -> dict[str, float]:
     ledger = point.ledger
-    value = Phrase("symptoms.value", {"value": show_bytes(ledger.needed_bytes)})
     needed = max(1, ledger.needed_bytes)
-    return value, {
+    return {
         "weights": ledger.bytes_of("weights") / needed,
         "cache": 1.0 if ledger.fits else ledger.bytes_of("kv_cache") / needed,
         "activations": ledger.bytes_of("activations") / needed,
@@ -212,14 +224,47 @@ def _utilisation(point: Estimate) -> _Weighed | None:
     idle = _idle(speed)
     if idle < _BUSY:
         return None
+    return Phrase("symptoms.share", {"share": percent(idle)}), _of_utilisation(speed)
+
+
+def _of_utilisation(speed: Speed) -> dict[str, float]:
     shares = speed.decode.shares
-    weights = {"launch": shares["launch"], "link": shares["link"], "small_batch": shares["launch"]}
-    return Phrase("symptoms.share", {"share": percent(idle)}), weights
+    return {"launch": shares["launch"], "link": shares["link"], "small_batch": shares["launch"]}
 
 
 def _idle(speed: Speed) -> float:
     """Share of the decode steps in which neither compute nor memory of the device is busy."""
     return speed.decode.shares["launch"] + speed.decode.shares["link"]
+
+
+def cause_weights(symptom: str, point: Estimate) -> dict[str, float]:
+    """For each cause of a symptom the share of the estimated figure that it accounts for, missed or not."""
+    speed = point.speed
+    if symptom == "out_of_memory":
+        return _of_memory(point)
+    if speed is None:
+        return {}
+    match symptom:
+        case "slow_first_token":
+            return _of_first_token(point, speed)
+        case "slow_generation":
+            return _of_generation(point, speed)
+        case "jitter":
+            return {"prompts_between": speed.prefill_share}
+        case "low_utilisation":
+            return _of_utilisation(speed)
+        case "slower_with_context":
+            own = (1 - speed.prefill_share) / max(speed.decode.seconds, 1e-12)
+            attention = sum(o.seconds for o in speed.decode.operators if "attention" in o.key)
+            return {"cache_read": own * attention}
+        case "low_throughput":
+            most = max(1.0, float(point.capacity.at_once))
+            waits = max(0.0, 1 - most / max(speed.users, 1.0)) if speed.stable else 1.0
+            return {
+                "small_batch": speed.decode.shares["launch"] + speed.decode.shares["bandwidth"],
+                "room": waits,
+            }
+    return {}
 
 
 _WEIGHTS: dict[str, Callable[[Estimate], _Weighed | None]] = {

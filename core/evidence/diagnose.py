@@ -1,0 +1,266 @@
+""" "My service is slow": what was observed, placed against the bound of physics and the estimate, and the
+symptom table walked with computed evidence.
+
+An observation below the bound cannot be: it is of something else than the scenario.  One near the estimate
+is as the scenario must be, and its causes are those of the estimate.  One far beyond it has another cause,
+looked for by what-ifs (``core.evidence.causes``).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from core.errors import Problem, UnreadableFile
+from core.estimator import estimate
+from core.evidence.causes import Cause as WhatIfCause
+from core.evidence.causes import likely_causes
+from core.evidence.pairing import pair_runs
+from core.evidence.run import Origin, Run, Setting
+from core.explain.symptoms import Cause, Symptom, cause_weights, symptom_table
+from core.latency.protocol import BOUND
+from core.latency.textbook import TextbookPlan
+from core.memory.ledger import Ledger
+from core.quantities import Range
+from core.results import Estimate
+from core.serving.steady_state import prepare
+from core.spec.scenario import Scenario
+from core.words import Phrase, percent
+
+Observed = Literal["time_to_first_token", "time_per_output_token", "output_throughput", "memory_used"]
+OBSERVED: tuple[Observed, ...] = (
+    "time_to_first_token",
+    "time_per_output_token",
+    "output_throughput",
+    "memory_used",
+)
+# below_bound: cannot be; better, as_estimated, worse: against the band; much_worse: beyond twice its end
+State = Literal["below_bound", "better", "as_estimated", "worse", "much_worse", "no_estimate"]
+_RATES = ("output_throughput",)
+_FAR = 2.0
+_LEAST_WEIGHT = 0.15
+# Symptoms of a figure that is worse than wanted.
+_SYMPTOMS: dict[Observed, tuple[str, ...]] = {
+    "time_to_first_token": ("slow_first_token",),
+    "time_per_output_token": ("slow_generation", "slower_with_context", "jitter"),
+    "output_throughput": ("low_throughput", "low_utilisation"),
+    "memory_used": ("out_of_memory",),
+}
+# What-ifs that are a cause of the table: key → symptom's cause.
+_TABLED = {
+    "prefix_hits": "cold_prefix",
+    "graphs_off": "launch",
+    "offload": "on_host",
+    "link_pcie": "link",
+    "link_pcie_host": "link",
+    "kv_cache_format": "cache_read",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One observation: times in s, rates in tok/s, memory in bytes of one device."""
+
+    figure: Observed
+    observed: float
+    bound: float  # the least time, or the largest rate, that physics allow; of memory the least
+    expected: Range | None
+    target: float | None
+    state: State
+    sentence: Phrase
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A cause with its evidence.  ``weight``: how much of the figure, or of the difference, it accounts for.
+
+    ``cause`` is the row of the symptom table, ``what_if`` the computed change; one of them is there.
+    """
+
+    figure: Observed
+    symptom: Symptom
+    weight: float
+    evidence: Phrase
+    cause: Cause | None = None
+    what_if: WhatIfCause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Observations in their places, and suspects, the strongest first."""
+
+    point: Estimate
+    placed: tuple[Placed, ...]
+    suspects: tuple[Suspect, ...]
+
+
+def diagnose(scenario: Scenario, observed: Mapping[Observed, float]) -> Diagnosis:
+    """Place what was observed and look for causes.
+
+    Raises UnreadableFile with ``diagnose.nothing`` or ``diagnose.not_positive`` {figure}.
+    """
+    if not observed:
+        raise UnreadableFile(Problem("diagnose.nothing"))
+    for figure, value in observed.items():
+        if not (np.isfinite(value) and value > 0):
+            raise UnreadableFile(Problem("diagnose.not_positive", values={"figure": figure}))
+    point = estimate(scenario)
+    bounds = bounds_of(point)
+    placed = tuple(
+        _placed(figure, observed[figure], bounds[figure], point) for figure in OBSERVED if figure in observed
+    )
+    suspects = [*_what_ifs(scenario, observed, placed), *_tabled(point, placed)]
+    return Diagnosis(point, placed, tuple(sorted(suspects, key=lambda s: -s.weight)))
+
+
+def bounds_of(point: Estimate) -> dict[Observed, float]:
+    """The least times, the largest rate and the least memory that the scenario can have at all."""
+    scenario, ledger = point.scenario, point.ledger
+    least_memory = float(ledger.bytes_of("weights"))
+    first, step, rate = 0.0, 0.0, float("inf")
+    if point.speed is not None:
+        first, step = _least_times(scenario, point.speed.running)
+        work = scenario.workload
+        life = first + max(work.output_tokens - 1, 0) * step
+        users = point.speed.users if np.isfinite(point.speed.users) else point.speed.running
+        rate = users * work.output_tokens / life if life else rate
+    return {
+        "time_to_first_token": first,
+        "time_per_output_token": step,
+        "output_throughput": rate,
+        "memory_used": least_memory,
+    }
+
+
+def _least_times(scenario: Scenario, running: float) -> tuple[float, float]:
+    service = prepare(scenario)
+    plan, lengths = service.plan, service.lengths
+    if isinstance(plan, TextbookPlan):
+        return 0.0, 0.0
+
+    def seconds(decoding: float, context: float, prefill: float, history: float) -> float:
+        point = (np.array([float(value)]) for value in (decoding, context, prefill, history))
+        return float(plan.seconds(slice(BOUND, BOUND + 1), *point)[0, 0])
+
+    here = max(running / service.replicas / plan.stages, 1.0)
+    chunk = max(1.0, min(lengths.prompt, lengths.token_budget))
+    parts = int(np.ceil(lengths.prompt / chunk))
+    history = lengths.prefix + 0.5 * max(lengths.prompt - chunk, 0.0)
+    reading = parts * seconds(0.0, 0.0, lengths.prompt / parts, history)
+    return reading, seconds(here, lengths.mean_context, 0.0, 0.0) / plan.tokens_per_step
+
+
+def _placed(figure: Observed, value: float, bound: float, point: Estimate) -> Placed:
+    expected, target = _expected(figure, point), _target(figure, point)
+    rate = figure in _RATES
+    state: State = "no_estimate"
+    if value > bound if rate else value < bound:
+        state = "below_bound"
+    elif expected is not None:
+        low, high = (1 / expected.high, 1 / expected.low) if rate else (expected.low, expected.high)
+        slow = 1 / value if rate else value
+        if slow < low:
+            state = "better"
+        elif slow <= high:
+            state = "as_estimated"
+        else:
+            state = "much_worse" if slow > _FAR * high else "worse"
+    ratio = "–"
+    if expected is not None and expected.expected > 0:
+        times = expected.expected / value if rate else value / expected.expected
+        ratio = f"{times:.3g}"
+    name = Phrase(f"diagnose.figures.{figure}")
+    return Placed(
+        figure,
+        value,
+        bound,
+        expected,
+        target,
+        state,
+        Phrase(f"diagnose.states.{state}", {"figure": name, "ratio": ratio}),
+    )
+
+
+def _expected(figure: Observed, point: Estimate) -> Range | None:
+    if figure == "memory_used":
+        return _memory(point.ledger)
+    return None if point.speed is None else getattr(point.speed, figure)
+
+
+def _memory(ledger: Ledger) -> Range:
+    """What a monitor shows: what the engine sets aside, which is its budget where it takes all at once."""
+    needed, budget = float(ledger.needed_bytes), float(ledger.budget_bytes)
+    outside = float(ledger.bytes_of("runtime"))
+    return Range(min(needed, budget), max(needed, budget), max(needed, budget) + outside)
+
+
+def _target(figure: Observed, point: Estimate) -> float | None:
+    targets = point.scenario.targets
+    if figure == "time_to_first_token":
+        return targets.time_to_first_token_s
+    each = targets.time_per_output_token_ms
+    return None if figure != "time_per_output_token" or each is None else each / 1e3
+
+
+def _is_bad(placed: Placed) -> bool:
+    """Whether causes are looked for: who asks about a figure as estimated wants it better than that."""
+    if placed.figure == "memory_used" and placed.state == "as_estimated":
+        return False
+    return placed.state not in ("below_bound", "better")
+
+
+def _tabled(point: Estimate, placed: tuple[Placed, ...]) -> Iterator[Suspect]:
+    """Causes of the symptom table, weighed by the parts of the estimate.
+
+    They account for what the estimate accounts for: where more was observed, for that share of it.
+    """
+    for one in placed:
+        if not _is_bad(one):
+            continue
+        accounted = _accounted(one)
+        for symptom in symptom_table():
+            if symptom.key not in _SYMPTOMS[one.figure]:
+                continue
+            weights = cause_weights(symptom.key, point)
+            for cause in symptom.causes:
+                weight = accounted * weights.get(cause.key, 0.0)
+                if weight >= _LEAST_WEIGHT:
+                    evidence = Phrase("diagnose.part", {"share": percent(weights[cause.key])})
+                    yield Suspect(one.figure, symptom, weight, evidence, cause)
+
+
+def _accounted(placed: Placed) -> float:
+    if placed.expected is None or placed.expected.expected <= 0:
+        return 1.0
+    ratio = placed.observed / placed.expected.expected
+    return float(min(1.0, ratio if placed.figure in _RATES else 1 / ratio))
+
+
+def _what_ifs(
+    scenario: Scenario, observed: Mapping[Observed, float], placed: tuple[Placed, ...]
+) -> Iterator[Suspect]:
+    """Changes of the scenario that explain a difference from the estimate."""
+    far = [p for p in placed if p.state not in ("as_estimated", "no_estimate") and p.figure != "memory_used"]
+    if not far:
+        return
+    table = {symptom.key: symptom for symptom in symptom_table()}
+    work = scenario.workload
+    figures: dict[tuple[str, str], float] = {
+        (name, "mean"): value for name, value in observed.items() if name != "memory_used"
+    }
+    asked = work.request_rate if work.load == "requests" else None
+    users = float(work.users) if work.load == "users" else None
+    run = Run(Origin("observed"), Setting(concurrency=users, request_rate=asked), figures)
+    pair = pair_runs([run], scenario)[0]
+    for cause in likely_causes(pair):
+        worst = max(far, key=_distance)
+        symptom = table[_SYMPTOMS[worst.figure][0]]
+        row = next((c for c in symptom.causes if c.key == _TABLED.get(cause.key)), None)
+        yield Suspect(worst.figure, symptom, cause.rank, cause.evidence, row, cause)
+
+
+def _distance(placed: Placed) -> float:
+    if placed.expected is None or placed.expected.expected <= 0:
+        return 0.0
+    return abs(float(np.log(placed.observed / placed.expected.expected)))
