@@ -263,6 +263,8 @@ class SeriesCard(QWidget):
             if name + taken + 8 <= room.width() or not self.low:
                 paint.text(painter, room, text, t.font("caption"), t.ink3, paint.RIGHT)
                 right -= round(taken) + 8
+            else:  # no room for the word: the edge of what is chosen, as on the cards of Estimate
+                painter.fillRect(QRectF(t.px(11), self.height() - 3, self.width() - t.px(22), 2), t.accent)
         box = QRectF(left, first.top(), max(0, right - left), first.height())
         paint.text(painter, box, head.name, t.font("body_semibold"), t.ink)
         if not self.low:
@@ -356,7 +358,9 @@ class SeriesRow(QWidget):
         return QSize(400, self.heightForWidth(max(400, self.width())))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Other widths, perhaps other rows."""
+        """Other widths, perhaps other rows, and then another height."""
+        if self.height() != self.heightForWidth(self.width()):
+            self.updateGeometry()
         self._place()
 
     def _place(self) -> None:

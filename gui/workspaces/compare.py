@@ -209,11 +209,13 @@ class CompareWorkspace(QWidget):
         sentence = headline(points, letters)
         first = sentence.values.get("name")
         good = [name for point, name in zip(points, letters, strict=True) if point.verdict.state == "good"]
-        others = words("compare.list_mark").join(name for name in good if name != first)
+        rest = [name for name in good if name != first]
+        others = words("compare.list_mark").join(rest)
         if len(good) == len(points):
             detail = words("compare.all_meet")
         elif others:
-            detail = words("compare.meet_too" if first in good else "compare.meet", names=others)
+            too = "compare.meet_too" if len(rest) == 1 else "compare.meet_too_many"
+            detail = words(too if first in good else "compare.meet", names=others)
         else:
             detail = words("compare.no_other_meets" if first in good else "compare.none_meets")
         self.heading.say(words.phrase(sentence), detail)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -308,3 +308,20 @@ def test_letters_at_the_edge_stand_apart() -> None:
     assert all(b - a >= 16.0 - 1e-9 for a, b in itertools.pairwise(found))
     assert found[3] == 80.0
     assert found[0] >= 8.0
+
+
+def test_every_card_is_in_sight_when_the_window_gets_narrower(
+    qtbot: QtBot, compare: CompareWorkspace, window: MainWindow
+) -> None:
+    """Eight scenarios need a second row at 1280 pixels: the row of cards grows with it."""
+    for users in range(20, 27):
+        window.document.set_value("workload.users", users)
+        window.document.end_merge()
+        window.pinned.pin(window.document.scenario)
+    for size in (QSize(1440, 900), QSize(1280, 720), QSize(1000, 640), QSize(1920, 1080)):
+        window.resize(size)
+        qtbot.wait(20)
+        shown = [card for card in compare.cards.cards if card.isVisible()]
+        assert len(shown) == len(window.pinned.pins) + 1
+        for card in shown:
+            assert compare.cards.rect().contains(card.geometry()), size
