@@ -15,6 +15,7 @@ from core.catalog.calibrations import use_folders
 from core.catalog.entries import use_own
 from core.catalog.models import search_models
 from core.cli_evidence import add_commands as add_evidence_commands
+from core.cli_runs import add_commands as add_run_commands
 from core.cli_serving import add_commands
 from core.errors import InferometerError, NotFound, Problem
 from core.estimator import estimate
@@ -92,6 +93,7 @@ def parser(words: Words) -> argparse.ArgumentParser:
     one.add_argument("--out", type=Path, required=True, metavar="FILE", help=words("cli.report.out"))
     one.set_defaults(run=_report)
     add_evidence_commands(commands, words)
+    add_run_commands(commands, words)
     add_commands(commands, words)
     for one in commands.choices.values():
         one.add_argument("--json", action="store_true", help=words("cli.json"))

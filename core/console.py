@@ -15,7 +15,7 @@ from core.words import Words
 COMMANDS = frozenset(
     {
         *("estimate", "models", "accelerators", "report", "validate", "read", "simulate", "capacity"),
-        "recommend",
+        *("recommend", "runs"),
     }
 )
 PROGRAM = "inferometer"

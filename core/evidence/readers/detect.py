@@ -5,14 +5,25 @@ from pathlib import Path
 
 from core.evidence.readers import (
     aiperf,
+    guidellm,
     llama_batched,
     llama_bench,
+    llama_cpp_log,
+    measured_records,
     mlx_lm,
+    nvidia_smi,
     ollama,
+    own_runs,
+    packed,
     records,
+    run_table,
     serving_console,
     sglang_batch,
+    sglang_log,
+    tensorrt_log,
+    torch_trace,
     trtllm_bench,
+    vllm_log,
     vllm_offline,
 )
 from core.evidence.readers.common import Reader, Reading, problem, together
@@ -21,6 +32,10 @@ from core.evidence.readers.decoding import MAX_BYTES, decoded
 # In the order in which they are asked: the first WHOLE reader that knows the text reads it alone; of
 # the others each reads its own parts.
 READERS: tuple[Reader, ...] = (
+    own_runs,
+    torch_trace,
+    measured_records,
+    nvidia_smi,
     records,
     serving_console,
     trtllm_bench,
@@ -29,9 +44,16 @@ READERS: tuple[Reader, ...] = (
     llama_bench,
     llama_batched,
     aiperf,
+    guidellm,
     ollama,
     mlx_lm,
+    vllm_log,
+    sglang_log,
+    tensorrt_log,
+    llama_cpp_log,
 )
+# A person's own table may have the headers of any tool: asked when nobody else read a run.
+LAST: Reader = run_table
 
 
 def read_files(paths: Iterable[Path]) -> Reading:
@@ -41,8 +63,14 @@ def read_files(paths: Iterable[Path]) -> Reading:
 
 def _read_file(path: Path) -> Reading:
     try:
+        if path.exists() and not path.is_file():  # a pipe would never end
+            return Reading((), (problem("not_a_file", path.name),))
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
+        if packed.is_packed(data) or len(data) > MAX_BYTES:
+            found = packed.read_in_pieces(path)
+            if found is not None:
+                return found
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         return Reading((), (problem("not_opened", path.name, reason=reason),))
@@ -56,15 +84,25 @@ def read_text(data: bytes | str, name: str, readers: Sequence[Reader] | None = N
     """
     # A pasted text goes the same way: half characters and escape sequences are found in it too.
     raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
+    broken = Reading()
+    if packed.is_packed(raw):
+        raw, broken = packed.unpacked(raw, name, MAX_BYTES)
     text, notes = decoded(raw, name)
+    notes = (*broken.problems, *notes)
     if not text.strip():
         return Reading((), (*notes, problem("empty", name)))
     known = READERS if readers is None else readers
     taking = [reader for reader in known if reader.looks_like(text, name)]
     whole = [reader for reader in taking if reader.WHOLE]
     found = together(_guarded(reader, text, name) for reader in (whole[:1] or taking))
+    if readers is None and not found.runs and LAST.looks_like(text, name):
+        last = _guarded(LAST, text, name)
+        found = last if last.runs or not found.problems else found
     if not found.runs and not found.problems:
         found = Reading((), (problem("unknown", name),))
+    if found.runs:  # an object that one reader does not know is another's
+        told = tuple(p for p in found.problems if p.code != "reading.unknown_object")
+        found = Reading(found.runs, told)
     runs = sorted(found.runs, key=lambda run: run.origin.line)
     return Reading(tuple(runs), (*notes, *found.problems))
 
