@@ -17,6 +17,7 @@ from core.importers.gguf_keys import Keys, fail
 from core.importers.gguf_mixers import Block, channel_mixer, token_mixers
 from core.importers.imported_model import ImportedModel
 from core.importers.limits import MAX_LAYERS
+from core.importers.model_names import split_format
 from core.spec.architecture import Architecture, LayerGroup, NoMixer, StoredClass
 from core.spec.formats import WEIGHT_FORMATS, TensorClass, gguf_key
 from core.spec.model import Model
@@ -25,7 +26,29 @@ _BLOCK = re.compile(r"blk\.(\d{1,5})\.(.+)")
 # Buffers that are no weights.
 _NO_WEIGHTS = ("rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight")
 _OUTSIDE = ("token_embd.weight", "output.weight", "output.bias", "position_embd.weight")
-_NAMES = {"gemma": "Gemma", "llama": "Llama", "qwen": "Qwen", "phi": "Phi", "deepseek": "DeepSeek"}
+# Families as the catalogue names them, by how the architecture's name begins; the longest that fits counts.
+_NAMES = {
+    "gemma": "Gemma",
+    "llama": "Llama",
+    "deepseek": "DeepSeek",
+    "qwen": "Qwen",
+    "qwen2": "Qwen2",
+    "qwen3": "Qwen3",
+    "phi2": "Phi",
+    "phi3": "Phi-3",
+    "command-r": "Command R",
+    "cohere2": "Command R7B",
+    "falcon": "Falcon",
+    "falcon-h1": "Falcon H1",
+    "gptneox": "GPT-NeoX",
+    "gpt2": "GPT-2",
+    "mpt": "MPT",
+    "bloom": "BLOOM",
+    "starcoder": "StarCoder",
+    "starcoder2": "StarCoder2",
+    "chatglm": "ChatGLM",
+    "dbrx": "DBRX",
+}
 
 
 def model_from_gguf(header: GgufHeader, fallback_name: str) -> ImportedModel:
@@ -38,10 +61,10 @@ def model_from_gguf(header: GgufHeader, fallback_name: str) -> ImportedModel:
     keys = Keys(header, str(name)[:64])
     try:
         arch = _architecture(keys)
-        weight_format, arch, notes = _with_sizes(header, arch)
+        weight_format, arch, notes = _with_sizes(header, arch, fallback_name)
         model = Model(
             name=(keys.text("name") or fallback_name)[:300] or keys.arch,
-            family=next((v for k, v in _NAMES.items() if keys.arch.startswith(k)), ""),
+            family=_NAMES.get(max((k for k in _NAMES if keys.arch.startswith(k)), key=len, default=""), ""),
             licence=keys.text("license"),
             max_context=max(1, keys.number("context_length", default=4096)),
             published_weight_format=weight_format,
@@ -158,7 +181,7 @@ def class_of(tensor: TensorInfo) -> TensorClass:
     return "mlp"
 
 
-def _with_sizes(header: GgufHeader, arch: Architecture) -> tuple[str, Architecture, list[Problem]]:
+def _with_sizes(header: GgufHeader, arch: Architecture, name: str) -> tuple[str, Architecture, list[Problem]]:
     """The nearest format, and the architecture with the exact size of each class of tensors in it."""
     sizes: dict[TensorClass, list[int]] = {}
     last = arch.layers
@@ -172,9 +195,10 @@ def _with_sizes(header: GgufHeader, arch: Architecture) -> tuple[str, Architectu
     total = sum(size for size, _ in sizes.values())
     count = max(1, sum(number for _, number in sizes.values()))
     bits = 8 * total / count
-    stated = gguf_key(header.file_type) if header.file_type else ""
+    # Where the header does not say the mixture, the file's name often does.
+    stated = gguf_key(header.file_type) if header.file_type else split_format(f"{name}.gguf")[1]
     notes: list[Problem] = []
-    key = stated if stated in WEIGHT_FORMATS else ""
+    key = stated if stated in WEIGHT_FORMATS and WEIGHT_FORMATS[stated].gguf else ""
     if not key:
         mixtures = [f for f in WEIGHT_FORMATS.values() if f.gguf]
         key = min(mixtures, key=lambda f: abs(float(f.bits) - bits)).key

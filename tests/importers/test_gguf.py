@@ -281,3 +281,26 @@ def test_sizes_that_a_header_claims_are_not_believed(tmp_path: Path) -> None:
         path.write_bytes(data)
         with pytest.raises(InferometerError):
             read_gguf(path)
+
+
+def test_the_file_name_says_the_mixture_where_the_header_does_not(tmp_path: Path) -> None:
+    arch = load_model("Qwen2.5-7B").architecture
+    keys = files.gguf_keys(arch, "qwen2", 32_768)
+    del keys["general.file_type"]
+    header = read_gguf(files.write_gguf(tmp_path / "m.gguf", keys, files.gguf_layout(arch, "BF16")))
+    named = model_from_gguf(header, "Qwen2.5-7B-Instruct-Q4_K_M")
+    assert named.weight_format == "gguf_q4_k_m" and named.notes == header.notes
+    assert weight_bytes(named.model.architecture, WEIGHT_FORMATS["gguf_q4_k_m"]) == header.tensor_bytes
+
+
+@pytest.mark.parametrize(
+    ("name", "family"), [("qwen2moe", "Qwen2"), ("phi3", "Phi-3"), ("falcon-h1", "Falcon H1"), ("new", "")]
+)
+def test_families_are_told_apart(name: str, family: str, tmp_path: Path) -> None:
+    """By them the engine's graph is known: phi3 has its projections in one, phi2 its blocks side by side."""
+    arch = load_model("Qwen2.5-7B").architecture
+    keys = files.gguf_keys(arch, "qwen2", 32_768)
+    renamed = {key.replace("qwen2.", f"{name}."): value for key, value in keys.items()}
+    renamed["general.architecture"] = name
+    header = read_gguf(files.write_gguf(tmp_path / "m.gguf", renamed, files.gguf_layout(arch, "BF16")))
+    assert model_from_gguf(header, "m").model.family == family
