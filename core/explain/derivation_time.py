@@ -143,6 +143,8 @@ def _first_token(point: Estimate, service: Service, speed: Speed) -> tuple[Step,
     others = Sym("b", terms["inside"], "count", "b")
     before, wait = Sym("s_1", terms["before"], "share", "s_1"), Sym("w", terms["wait"], "s", "w")
     ahead = (others - 1) * (before * added + wait)
+    if terms["full"]:
+        ahead = ahead + Sym("z", terms["full"], "count", "z") * decode
     if terms["busy"]:
         ahead = ahead + Sym("ρ", terms["busy"], "share", "rho", r"\rho") * own_time
     first = add(worked("others", "others", ahead, "s", Phrase(_LOAD), "queueing"))
@@ -203,7 +205,7 @@ def _per_token(point: Estimate, service: Service) -> tuple[Step, ...]:
     mixed, carriers = Sym("t_m", terms["mixed"], "s", "t_m"), Sym("m", terms["carriers"], "count", "m")
     steps += [own, given("mixed_step", mixed, _PROFILE, "chunked_prefill")]
     added = _added(terms, carriers, mixed, decode, plan)
-    others, share = Sym("b", terms["inside"], "count", "b"), Sym("f", terms["share"], "share", "f")
+    others, share = Sym("b", terms["inside"], "count", "b"), Sym("u", terms["beside"], "share", "u_b")
     held_up = worked(
         "held_up", "held", (others - 1) * share * added.symbol, "s", Phrase(_LOAD), "prefill_interference"
     )

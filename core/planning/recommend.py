@@ -191,8 +191,10 @@ class _Picker:
                     break
             elif closest is None or nearness(offer) < nearness(closest):
                 closest = offer
-            if combination is fastest and distance(offer) > _FAR:
+            if combination is fastest and distance(offer) > _FAR and self._has_room(offer):
                 break
+        if best is None and closest is not None and distance(closest) <= _FAR:
+            best = self._with_most_copies(left)
         if best is not None:
             self._met.setdefault(best.device.name, _bits(best))
         elif closest is not None:
@@ -200,6 +202,23 @@ class _Picker:
             # The other layouts fare no better than those that are best in something.
             self._tally.alike(len(left), closest.missed[0])
         return best
+
+    def _with_most_copies(self, left: list[Combination]) -> Offer | None:
+        """After a near miss: copies that are less divided have fewer users to wait for each."""
+        pairs: dict[tuple[str, str], Combination] = {}
+        for combination in sorted(left, key=_degree):
+            pairs.setdefault((combination.weights, combination.cache), combination)
+        for combination in pairs.values():
+            left.remove(combination)
+            offer = self._tried(combination)
+            if offer is not None and not offer.missed:
+                return offer
+        return None
+
+    def _has_room(self, offer: Offer) -> bool:
+        """False where users wait for a place in the cache: a narrower cache may change all."""
+        work = self._base.workload
+        return work.load != "users" or offer.most_users >= work.users
 
     def _tried(self, combination: Combination) -> Offer | None:
         """The offer, counted; None where not even a step is fast enough, or nothing starts."""

@@ -1,21 +1,32 @@
 """The life of a request inside the engine, from its place in the batch to its last token.
 
-    TPOT (O-1) = (O-1) t_d(n) + (b-1) f D,   n = b f
-    TTFT = base + 1.17 own + t_d/2 + (b-1)(s D + w) + 0.17 r/(1-r) own,   s >= 1-f
+    TPOT (O-1) = (O-1) t_d(n) + (b-1) u D
+    TTFT = base + 1.17 own + t_d/2 + (b-1)(s D + w) + z t_d + 0.17 r/(1-r) own
 
-With s pipeline stages a step carries n / s requests, and a prompt occupies each stage for 1/s of D;
-with speculative decoding a request gains several tokens a step.
+b requests are in the engine.  D is the time that one prompt adds to the steps it shares (of engines
+that read prompts in steps of their own: those steps; prompts that wait are read together), "own" the
+time of the steps that carry it.  Of each other request's prompt the share s is read before the own one,
+the share u while this request decodes.  With p pipeline stages a step carries n / p requests, and a
+prompt occupies each stage for 1/p of D; with speculative decoding a request gains several tokens a step.
 
-b requests are in the engine and each decodes for a share f of its life, so n decode at a time.  D is
-the time that one prompt adds to the steps it shares (of engines that read prompts in steps of their
-own: those steps; prompts that wait are read together), "own" the time of the steps that carry it, r
-the share of time with a prompt in the step.  The form and the constants (in the efficiency profiles)
-were found on served measurements; s >= 1-f, less the share of the base, keeps the prompts that wait
-for each other within the rate at which prompts can be read at all.  Users who start together (a
-closed loop) collide: the base and s are larger than for requests that arrive independently.
+Open loop: arrivals see the engine as it is on average in time.  A request decodes for a share f of its
+life, so u = f, n = b f and s = 1-f, less the share of the base; r is the share of time with a prompt in
+the step.
+
+Closed loop: a user asks when an answer ends, that is when a step ends, and in steps prompts are short
+however long they take: those who read and those who decode go through the same steps.  So nobody waits
+(and s is the burst of users who start together, as benchmarks do), until prompts fill every step:
+
+    z = max(0, b m - (O-1) - m - w_s)   steps more than a life takes by itself, m steps for a prompt
+    s = max(burst, z / (m (b-1)))       u = 1 - s - (w_s t) / life
+
+since each other prompt is read once in every life: before the own one, beside the answer, or while the
+request is on its way through the server, w_s steps of mean time t.
+Here r = 0, and n follows from steps too: b (O-1) / (all steps of a life).  The form and the constants (in
+the efficiency profiles) were found on served measurements.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +35,7 @@ from core.quantities import EXPECTED, FloatArray
 from core.serving.load import Terms
 
 ROUNDS = 4  # of the iteration
+_NO_OTHERS = 1e-9  # in the place of none, where a share of each is asked for
 _LEAST_CHUNK = 256.0  # tokens of a prompt that a step takes even when decoding fills the budget
 _LEAST_SLOPE = 0.2  # of what is left of the share's equation; less would overshoot
 _BUSIEST = 0.95  # share of time with prompts beyond which the burst term stays as it is
@@ -76,110 +88,276 @@ def live(
 ) -> Life:
     """Solve for ``inside`` (n,) requests in the engine, at least one each.
 
-    ``together``: they start at the same moments, as users of a benchmark do.
+    ``together``: a closed loop, whose users start at the same moments, as those of a benchmark do.
     ``near``: shares close to the solution, if known.
     """
-    n = len(inside)
-    over, stages = plan.overheads, float(plan.stages)
-    steps = np.maximum(lengths.output - 1.0, 0.0) / plan.tokens_per_step
-    shared = 0.0 if over.separate_prompts else 1.0  # whether decodes go on beside a prompt
-    others = inside - 1.0
-    least_burst = over.burst if together else 0.0
-    base = 1e-3 * over.alone_ms[plan.kind] * np.ones(n)
-    wait = 1e-3 * over.waiting_request_ms[plan.kind]
-    if together:
-        base += 1e-3 * (over.together_ms[plan.kind] - over.alone_ms[plan.kind]) * others / inside
-    # The first n columns are steps that only decode, the others carry a chunk of a prompt.
-    decoding, context = np.empty(2 * n), np.empty(2 * n)
-    context.reshape(2, n)[:] = lengths.mean_context
-    prefill, history = np.zeros(2 * n), np.zeros(2 * n)
-    both = decoding.reshape(2, n)
-
-    def fill(share: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Steps that carry one prompt, and whole prompts that share a step: those that wait come together."""
-        # A step holds at least one request, however many stages stand idle.
-        running = np.maximum(inside * share / stages, np.minimum(inside * share, 1.0))
-        both[:] = running
-        if over.separate_prompts:
-            decoding[n:] = 0.0
-        room = lengths.room(running)
-        waiting = 1.0 + others * np.maximum(least_burst, 1.0 - share)
-        together_read = np.minimum(waiting, np.maximum(room / lengths.prompt, 1.0))
-        prefill[n:] = chunk = np.minimum(room, together_read * lengths.prompt)
-        # Prompts side by side see themselves only: the pairs of one mean prompt a token.
-        history[n:] = lengths.prefix + 0.5 * (lengths.prompt - chunk)
-        return np.maximum(lengths.prompt / room, 1.0), together_read
-
-    def ahead_of_one(share: FloatArray, decode: FloatArray, step: FloatArray) -> FloatArray:
-        """Share of the others that are at their prompts: not decoding, nor on the way to the engine."""
-        arriving = share * (base + 0.5 * step) / np.maximum(decode, 1e-12)
-        return np.maximum(least_burst, 1.0 - share - np.minimum(arriving, 1.0 - share))
-
-    def decoding_share(share: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The share that follows from ``share``, and the waiting for prompts come just before, in prompts."""
-        carriers, prompts = fill(share)
-        seconds = plan.seconds(EXPECTED, decoding, context, prefill, history)
-        step, one = seconds[:n], seconds[n:] / stages
-        added = carriers * (one - shared * step / stages) / prompts
-        mixed = added + (stages - 1.0) * one + shared * carriers * step / stages
-        decode = steps * step + others * share * added
-        before = ahead_of_one(share, decode, step)
-        ahead = others * (before * added + np.minimum(before * (wait / over.burst), wait))
-        life = decode + base + 0.5 * step + over.own_prefill * mixed + ahead
-        reading = np.clip(inside * added / life, 0.0, _BUSIEST)
-        busy = over.arrival * reading / (1.0 - reading)
-        return decode / (life + busy * mixed), busy
-
+    loop = (_Closed if together else _Open)(plan, lengths, inside)
     # Secant steps towards the share that follows from itself; far prompts need more than damping.
-    last, share = np.ones(n), np.where(steps > 0, 0.9, 0.0) * np.ones(n) if near is None else near
-    last_off = np.full(n, -0.1)
-    busy = np.zeros(n)
+    last = np.ones(len(inside))
+    share = np.where(loop.steps > 0, 0.9, 0.0) * last if near is None else near
+    last_off = np.full(len(inside), -0.1)
     for _ in range(ROUNDS if near is None else 1):
-        following, busy = decoding_share(share)
-        off = following - share
+        off = loop.following(share) - share
         slope = np.minimum((off - last_off) / np.where(share == last, 1.0, share - last), -_LEAST_SLOPE)
         last, last_off = share, off
         share = np.clip(share - off / slope, 0.0, 1.0)
+    return loop.life(share)
 
-    carriers, prompts = fill(share)
-    every = plan.seconds(slice(0, BOUND + 1), decoding, context, prefill, history)
-    step, mixed, bound = every[:BOUND, :n], every[:BOUND, n:], every[BOUND]
-    added = carriers * np.maximum(mixed - shared * step, 0.0) / (stages * prompts)
-    own = added + ((stages - 1.0) * mixed + shared * carriers * step) / stages
-    decode = steps * step + others * share * added
-    first, last = step[EXPECTED], added[EXPECTED]
-    low, high = plan.first_token_band
-    band = np.array([[low], [1.0], [high]])
-    before = ahead_of_one(share, decode[EXPECTED], first)
-    wait_for_each = np.minimum(before * (wait / over.burst), wait)
-    ahead = others * (before * last + wait_for_each) + busy * own[EXPECTED]
-    several = steps > 0
-    start, reads = base + 0.5 * first, over.own_prefill * own[EXPECTED]
-    spread = (decode + own) / (decode + own)[EXPECTED]
-    return Life(
-        share=share,
-        base=band * start,
-        own=np.maximum(band * reads, carriers * (bound[n:] - shared * bound[:n]) / (stages * prompts)),
-        others=band * ahead,
-        per_token=np.where(
-            several, decode / np.maximum(lengths.output - 1.0, 1e-9), step / plan.tokens_per_step
-        ),
-        total=spread * (decode[EXPECTED] + start + reads + ahead),
-        prefill_share=np.where(several, others * share * last / np.maximum(decode[EXPECTED], 1e-12), 0.0),
-        terms=Terms(
-            inside=inside,
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """The steps that carry prompts, (n,) each."""
+
+    carriers: FloatArray  # of one prompt; no whole number, so that nothing jumps where one more begins
+    together: FloatArray  # whole prompts that share a step: those that wait come together
+
+    @property
+    def each(self) -> FloatArray:
+        """Steps for each prompt."""
+        return np.asarray(self.carriers / self.together)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How prompts are read at a guess of how many decode, expected quantile, (n,) each."""
+
+    steps: _Steps
+    step: FloatArray  # s, a step that only decodes
+    added: FloatArray  # s that one prompt adds to the steps it shares
+    own: FloatArray  # s of the steps that carry it
+
+
+@dataclass(frozen=True, slots=True)
+class _Waits:
+    """What a request waits for beside its own steps, (n,) each."""
+
+    before: FloatArray  # of each other request's prompt, the share that is read first
+    beside: FloatArray  # and the share that is read while this one decodes
+    full: FloatArray  # decode steps that pass first because every step is full of prompts
+    busy: FloatArray  # prompts' worth of waiting for what is being read
+
+
+class _Loop:
+    """The equations of n points.  A ``share`` (n,) is the part of a life that a request decodes."""
+
+    burst = 0.0
+
+    def __init__(self, plan: StepPlan, lengths: Lengths, inside: FloatArray) -> None:
+        self.plan, self.lengths, self.inside = plan, lengths, inside
+        self.n, self.stages = len(inside), float(plan.stages)
+        self.over, self.others = plan.overheads, inside - 1.0
+        self.steps = np.maximum(lengths.output - 1.0, 0.0) / plan.tokens_per_step
+        self.shared = 0.0 if self.over.separate_prompts else 1.0  # whether decodes go on beside a prompt
+        self.base = 1e-3 * self.over.alone_ms[plan.kind] * np.ones(self.n)
+        self.share = self.full_steps = np.ones(self.n)
+        # n columns of steps that only decode and n that carry a chunk of a prompt.
+        self._decoding, self._prefill = np.zeros((2, self.n)), np.zeros((2, self.n))
+        self._context, self._history = np.zeros((2, self.n)), np.zeros((2, self.n))
+        self._context[:] = lengths.mean_context
+
+    def following(self, share: FloatArray) -> FloatArray:
+        """The share that follows from ``share``."""
+        raise NotImplementedError
+
+    def beside(self, running: FloatArray) -> FloatArray:
+        """Requests that decode in a step which carries a prompt."""
+        return self.shared * running
+
+    def waiting(self) -> FloatArray:
+        """The share of the others whose prompts are there to be read at the same time as one's own."""
+        raise NotImplementedError
+
+    def waits(self, read: _Reading) -> _Waits:
+        """What a request waits for."""
+        raise NotImplementedError
+
+    def fill(self, share: FloatArray) -> _Steps:
+        """Put the kinds of step into the columns."""
+        self.share, lengths, running = share, self.lengths, self.inside * share
+        # A step holds at least one request, however many stages stand idle.
+        running = np.maximum(running / self.stages, np.minimum(running, 1.0))
+        self._decoding[0], self._decoding[1:] = running, self.beside(running)
+        room = lengths.room(self._decoding[1])
+        full = self.full_steps = np.maximum(lengths.prompt / room, 1.0)
+        here = 1.0 + self.others * self.waiting()
+        together = np.minimum(here, np.maximum(room / lengths.prompt, 1.0))
+        chunk = np.minimum(room, together * lengths.prompt)
+        self._prefill[1] = chunk
+        # Prompts side by side see themselves only: the pairs of one mean prompt a token.
+        self._history[1] = lengths.prefix + 0.5 * (lengths.prompt - chunk)
+        return _Steps(full, together)
+
+    def seconds(self, rows: slice | int) -> FloatArray:
+        """Times ([q,] 2, n) of the steps in the columns."""
+        columns = (self._decoding, self._context, self._prefill, self._history)
+        found = self.plan.seconds(rows, *(column.reshape(-1) for column in columns))
+        return np.asarray(found.reshape(*found.shape[:-1], 2, self.n))
+
+    def added(self, seconds: FloatArray, steps: _Steps) -> FloatArray:
+        """Seconds that one prompt adds to the steps it shares."""
+        decode = self.shared * seconds[..., 0, :]
+        more = steps.carriers * np.maximum(seconds[..., 1, :] - decode, 0.0)
+        return np.asarray(more / (self.stages * steps.together))
+
+    def own(self, seconds: FloatArray, steps: _Steps, added: FloatArray) -> FloatArray:
+        """Seconds of the steps that carry one prompt."""
+        others = (self.stages - 1.0) * seconds[..., 1, :]
+        beside = self.shared * steps.carriers * seconds[..., 0, :]
+        return np.asarray(added + (others + beside) / self.stages)
+
+    def read(self, share: FloatArray) -> _Reading:
+        """How prompts are read, expected quantile."""
+        steps = self.fill(share)
+        seconds = self.seconds(EXPECTED)
+        added = self.added(seconds, steps)
+        return _Reading(steps, seconds[0], added, self.own(seconds, steps, added))
+
+    def decode(self, step: FloatArray, added: FloatArray, beside: FloatArray) -> FloatArray:
+        """Seconds from the first token to the last."""
+        return np.asarray(self.steps * step + self.others * beside * added)
+
+    def ahead(self, read: _Reading, waits: _Waits) -> FloatArray:
+        """Seconds of waiting before the own prompt."""
+        for_others = self.others * (waits.before * read.added + self.server_wait(waits.before))
+        return np.asarray(for_others + waits.full * read.step + waits.busy * read.own)
+
+    def server_wait(self, before: FloatArray) -> FloatArray:
+        """Seconds that the server takes for each other request."""
+        wait = 1e-3 * self.over.waiting_request_ms[self.plan.kind]
+        return np.minimum(before * (wait / self.over.burst), wait)
+
+    def life(self, share: FloatArray) -> Life:
+        """Every quantile of the life, at the solution."""
+        steps, over = self.fill(share), self.over
+        every = self.seconds(slice(0, BOUND + 1))
+        quantiles = every[:BOUND]
+        step, added = quantiles[:, 0], self.added(quantiles, steps)
+        own = self.own(quantiles, steps, added)
+        read = _Reading(steps, step[EXPECTED], added[EXPECTED], own[EXPECTED])
+        waits = self.waits(read)
+        decode = self.decode(step, added, waits.beside)
+        low, high = self.plan.first_token_band
+        band = np.array([[low], [1.0], [high]])
+        start, reads = self.base + 0.5 * read.step, over.own_prefill * read.own
+        ahead, several = self.ahead(read, waits), self.steps > 0
+        spread = (decode + own) / (decode + own)[EXPECTED]
+        total = decode[EXPECTED] + start + reads + ahead
+        held_up = self.others * waits.beside * read.added
+        return Life(
+            share=decode[EXPECTED] / total,
+            base=band * start,
+            own=np.maximum(band * reads, self.added(every[BOUND], steps)),
+            others=band * ahead,
+            per_token=np.where(
+                several,
+                decode / np.maximum(self.lengths.output - 1.0, 1e-9),
+                step / self.plan.tokens_per_step,
+            ),
+            total=spread * total,
+            prefill_share=np.where(several, held_up / np.maximum(decode[EXPECTED], 1e-12), 0.0),
+            terms=self.terms(share, read, waits, every[EXPECTED]),
+        )
+
+    def terms(self, share: FloatArray, read: _Reading, waits: _Waits, seconds: FloatArray) -> Terms:
+        """What the times follow from."""
+        running = self._decoding[0]
+        return Terms(
+            inside=self.inside,
             share=share,
-            decoding=both[0],
-            step=first,
-            mixed=mixed[EXPECTED],
-            room=lengths.room(both[0]),
-            carriers=carriers,
-            together=prompts,
-            added=last,
-            own=own[EXPECTED],
-            before=before,
-            wait=wait_for_each,
-            busy=busy,
-            server=base,
-        ),
-    )
+            decoding=running,
+            step=read.step,
+            mixed=seconds[1],
+            room=self.lengths.room(self._decoding[1]),
+            carriers=read.steps.carriers,
+            together=read.steps.together,
+            added=read.added,
+            own=read.own,
+            before=waits.before,
+            beside=waits.beside,
+            full=waits.full,
+            wait=self.server_wait(waits.before),
+            busy=waits.busy,
+            server=self.base,
+        )
+
+
+class _Open(_Loop):
+    """Arrivals that know nothing of the engine: they meet it as it is on average in time."""
+
+    def waiting(self) -> FloatArray:
+        """Those that do not decode."""
+        return np.asarray(1.0 - self.share)
+
+    def waits(self, read: _Reading) -> _Waits:
+        """Others are at their prompts when they neither decode nor are on the way to the engine."""
+        share = self.share
+        decode = self.decode(read.step, read.added, share)
+        arriving = share * (self.base + 0.5 * read.step) / np.maximum(decode, 1e-12)
+        before = 1.0 - share - np.minimum(arriving, 1.0 - share)
+        waits = _Waits(before, share, np.zeros(self.n), np.zeros(self.n))
+        life = decode + self.base + 0.5 * read.step + self.over.own_prefill * read.own
+        reading = np.clip(self.inside * read.added / (life + self.ahead(read, waits)), 0.0, _BUSIEST)
+        return replace(waits, busy=self.over.arrival * reading / (1.0 - reading))
+
+    def following(self, share: FloatArray) -> FloatArray:
+        """Of the time."""
+        read = self.read(share)
+        waits = self.waits(read)
+        decode = self.decode(read.step, read.added, share)
+        life = decode + self.base + 0.5 * read.step + self.over.own_prefill * read.own
+        return np.asarray(decode / (life + self.ahead(read, waits)))
+
+
+class _Closed(_Loop):
+    """Users who ask again when a step has ended: what they meet is counted in steps.
+
+    ``share`` is that of the steps of a life.
+    """
+
+    def __init__(self, plan: StepPlan, lengths: Lengths, inside: FloatArray) -> None:
+        super().__init__(plan, lengths, inside)
+        self.burst = self.over.burst
+        later = self.over.together_ms[plan.kind] - self.over.alone_ms[plan.kind]
+        self.base += 1e-3 * later * self.others / inside
+        self._full = np.zeros(self.n)  # steps of waiting, of the last round
+
+    def beside(self, running: FloatArray) -> FloatArray:
+        """One of the users reads."""
+        return np.asarray(self.shared * running * self.others / self.inside)
+
+    def waiting(self) -> FloatArray:
+        """Those that come in the same step, or stand in the queue of prompts."""
+        queue = self._full / (self.full_steps * np.maximum(self.others, _NO_OTHERS))
+        return np.asarray(np.minimum(1.0 / np.maximum(self.steps, 1.0) + queue, 1.0))
+
+    def _way(self, read: _Reading) -> FloatArray:
+        """Seconds that a request spends in the server, where it hinders nobody and nobody hinders it."""
+        way = self.base + 0.5 * read.step + (self.over.own_prefill - 1.0) * read.own
+        return np.asarray(way + self.others * self.server_wait(np.full(self.n, self.burst)))
+
+    def _cycle(self, read: _Reading) -> tuple[FloatArray, FloatArray]:
+        """Steps of a life by itself, and those that it takes longer because all are full of prompts."""
+        each = self.shared * read.steps.each / self.stages
+        # On its way a request does not take part in the steps, which are longer where they carry prompts.
+        most = np.maximum(self.steps, np.maximum(self.inside * each, 1.0))
+        mean = read.step + self.inside * read.added / most
+        alone = self.steps + self.shared * read.steps.each + self._way(read) / mean
+        return alone, np.maximum(self.inside * each - alone, 0.0)
+
+    def following(self, share: FloatArray) -> FloatArray:
+        """Of the steps."""
+        alone, self._full = self._cycle(self.read(share))
+        return np.asarray(self.steps / (alone + self._full))
+
+    def waits(self, read: _Reading) -> _Waits:
+        """Each other prompt is read once in every life, before the own one or while this one decodes."""
+        _, full = self._cycle(read)
+        each = read.steps.each / self.stages
+        queue = np.minimum(full / (each * np.maximum(self.others, _NO_OTHERS)), 1.0)
+        before = np.maximum(queue, self.burst)
+        # A life without what is read meanwhile, x = life: x = most - others D way / x.
+        way, reads = self._way(read), self.others * read.added
+        most = self.steps * read.step + reads + full * read.step + read.own + way
+        life = 0.5 * (most + np.sqrt(np.maximum(most**2 - 4.0 * reads * way, 0.0)))
+        beside = np.where(self.steps > 0, np.maximum(1.0 - before - way / life, 0.0), 0.0)
+        return _Waits(before, beside, full, np.zeros(self.n))

@@ -35,7 +35,7 @@ class Terms:
     """What times follow from, expected quantile, (n,) each; see ``core.serving.lifecycle``."""
 
     inside: FloatArray  # requests in one replica, the one that is asked about included
-    share: FloatArray  # of their time inside that they decode
+    share: FloatArray  # of their time inside that they decode; of users: of their steps
     decoding: FloatArray  # requests in a decode step
     step: FloatArray  # s, a step that only decodes
     mixed: FloatArray  # s, a step that carries a part of a prompt
@@ -45,6 +45,8 @@ class Terms:
     added: FloatArray  # s that one prompt adds to the steps it shares
     own: FloatArray  # s of the steps that carry a prompt
     before: FloatArray  # of each other request's prompt, the share that is read first
+    beside: FloatArray  # and the share that is read while the answer is decoded
+    full: FloatArray  # decode steps that pass first because every step is full of prompts
     wait: FloatArray  # s for each other request, beside its prompt
     busy: FloatArray  # prompts' worth of waiting for what is being read
     server: FloatArray  # s before the first step

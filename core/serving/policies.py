@@ -41,6 +41,20 @@ class Policy:
     static: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What all replicas of a service have in common."""
+
+    policy: Policy
+    most: int  # sequences at once
+    budget: int  # tokens of one step
+    prefix: int  # tokens that all prompts begin with, cached for ever
+    verified: int = 1  # tokens of one sequence in a step
+    swap_blocks: int = 0  # of host memory
+    swap_seconds: float = 0.0  # of one block on its way
+    batch_wait: float = 0.0  # s, of static batches
+
+
 def policy_of(scenario: Scenario, prompts_apart: bool) -> Policy:
     """The policy; ``prompts_apart`` as the release's profile has it."""
     engine, settings = scenario.engine.name, scenario.simulation

@@ -7,31 +7,17 @@ their time is summed in closed form and a run costs as much as it has events, ho
 
 import math
 from collections import deque
-from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from core.serving.cache_pool import CachePool
 from core.serving.decoding import Decoding
-from core.serving.policies import FIRST_SHARE, LAST_SHARE, MOST_COUNTED, SHARE_STEPS, Policy
+from core.serving.policies import FIRST_SHARE, LAST_SHARE, MOST_COUNTED, SHARE_STEPS, Settings
 from core.serving.requests import Active, Records
 from core.serving.step_table import StepTable
 from core.serving.timeline import Gaps, Timeline
 
 NEVER = math.inf
 _WAITING_STEPS = 64  # after which SGLang's falling share is looked at again while somebody waits
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What all replicas of a service have in common."""
-
-    policy: Policy
-    most: int  # sequences at once
-    budget: int  # tokens of one step
-    prefix: int  # tokens that all prompts begin with, cached for ever
-    verified: int = 1  # tokens of one sequence in a step
-    swap_blocks: int = 0  # of host memory
-    swap_seconds: float = 0.0  # of one block on its way
-    batch_wait: float = 0.0  # s, of static batches
 
 
 class Replica:
@@ -72,6 +58,7 @@ class Replica:
         self._gap = 0.0  # since the last decode step, of steps that only read prompts
         self._carry = 0.0  # of a token that speculation has gained beside a prompt
         self._entering: list[Active] = []  # whose first token the next decode step gives
+        self._on_way: list[tuple[float, int, Active]] = []  # read, their first token on its way: until when
         self._gathering = False
         self._padding = 0  # answers of a static batch that have ended
 
@@ -100,8 +87,13 @@ class Replica:
         alone = not self.waiting
         self.approaching -= 1
         self.waiting.append(active)
-        if self.end == NEVER or (self._gathering and len(self.waiting) >= self.settings.most):
+        if self._gathering:
+            if len(self.waiting) >= self.settings.most:
+                self._begin(now)
+        elif not (self._length or self._chunks):
             self._begin(now)
+        elif self._length and now <= self._start:
+            self._begin(now)  # with the step that begins at this moment
         elif alone and self._length > 1 and len(self.running) < self.settings.most:
             self._cut(now)
 
@@ -126,6 +118,11 @@ class Replica:
     def _begin(self, now: float) -> None:
         self._start, self._length = now, 0
         self._chunks, self._gathering = [], False
+        while self._on_way and self._on_way[0][0] <= now:
+            active = heappop(self._on_way)[2]
+            if active.on_way:  # not preempted since
+                active.on_way = False
+                self.decoding.join(active)
         if self.waiting or self.reading:
             self._compose(now)
         if self._chunks:
@@ -133,7 +130,7 @@ class Replica:
         elif self.decoding.n:
             self._plan_decoding(now)
         elif not self._gathering:
-            self.end = NEVER
+            self.end = self._on_way[0][0] if self._on_way else NEVER
         self._note(now)
 
     def _plan_reading(self, now: float) -> None:
@@ -145,7 +142,10 @@ class Replica:
         n = self.decoding.n if self.mixes else 0
         context = self.mean_context if n else 0.0
         first = self.table.mixed(n, context, tokens, depth)
-        steps = self._planned = self._like_steps(tokens)
+        steps = self._like_steps(tokens)
+        if steps > 1 and self._on_way:
+            steps = max(1, min(steps, math.ceil((self._on_way[0][0] - now) / first)))
+        self._planned = steps
         seconds = first
         if steps > 1:
             last = self.table.mixed(n, context + steps - 1, tokens, depth + (steps - 1) * tokens)
@@ -193,6 +193,8 @@ class Replica:
         self._pause = 0.0
         if self._entering:
             self._show_entering(self._start + first)
+        if self._on_way and steps > 1:
+            self._cut(self._on_way[0][0])
 
     def _show_entering(self, now: float) -> None:
         """Requests that came with their cache show their first token after their first step."""
@@ -334,6 +336,8 @@ class Replica:
                 self._host_left -= active.blocks
                 self._pause += active.blocks * self.settings.swap_seconds
                 self.swaps += 1
+        elif active.on_way:
+            active.on_way, active.target = False, active.prompt + active.made
         else:
             self.reading.remove(active)
         decoding.free += active.blocks
@@ -390,14 +394,21 @@ class Replica:
             active.blocks -= taken
         active.made += 1
         last = active.made >= active.output
+        way = 0.0 if self.hands_over and not last else active.way
         if not active.started and (last or not self.hands_over):
             active.started = True
-            self.records.first[active.index] = shown
+            waited = 0.0 if active.crowded else shown - self.records.arrival[active.index] - active.alone
+            late = 0.0 if last else max(0.0, active.collides - waited)
+            self.records.first[active.index] = shown + way + late
         if last or self.hands_over:
             if last:
-                self.records.finish[active.index] = shown
+                self.records.finish[active.index] = shown + way
             self._give_back(active)
             ended.append(active)
+            return
+        if way:
+            active.way, active.on_way = 0.0, True
+            heappush(self._on_way, (shown + way, active.index, active))
             return
         self.decoding.join(active)
 
@@ -405,6 +416,8 @@ class Replica:
         """Those whose last token has come."""
         for active in self.decoding.ended():
             self.records.finish[active.index] = now
+            if self.records.first[active.index] > now:
+                self.records.first[active.index] = now
             self._give_back(active)
             ended.append(active)
 

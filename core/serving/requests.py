@@ -42,8 +42,11 @@ class Active:
     """A request on its way: what is in the cache, and what is left to do."""
 
     __slots__ = (
+        "alone",
         "blocks",
         "chain",
+        "collides",
+        "crowded",
         "done",
         "entry",
         "finish",
@@ -51,6 +54,7 @@ class Active:
         "index",
         "made",
         "on_host",
+        "on_way",
         "output",
         "own",
         "prompt",
@@ -60,6 +64,7 @@ class Active:
         "target",
         "tokens",
         "user",
+        "way",
     )
 
     def __init__(self, index: int, prompt: int, output: int) -> None:
@@ -79,3 +84,8 @@ class Active:
         self.ready = False  # the whole cache is there already: swapped back in, or sent by another device
         self.swapped = False
         self.started = False  # the first token is out
+        self.way = 0.0  # s that its first token takes through the server
+        self.on_way = False  # the prompt is read, the first token is on its way
+        self.collides = 0.0  # s that users who start together wait for each other's prompts at least
+        self.alone = 0.0  # s that its prompt takes to read
+        self.crowded = False  # and for room besides

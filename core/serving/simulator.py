@@ -1,8 +1,8 @@
 """A service over time: requests come, wait, are read and answered, by the rules of the engine's scheduler.
 
 Discrete events on the step-time function of the steady state.  Beside the steps a request spends the
-server's own time on its way to the queue (``core.serving.lifecycle``: base, and what other waiting
-requests cost), so that both meet where both apply.  Nothing is random but the seeded streams of
+server's own time, between its prompt and its answer (``core.serving.lifecycle``: base, and what other
+waiting requests cost), so that both meet where both apply.  Nothing is random but the seeded streams of
 ``core.serving.source``: the same scenario and seed give the same bytes.
 """
 
@@ -20,8 +20,8 @@ from core.memory.capacity import capacity, starts
 from core.quantities import EXPECTED
 from core.serving.cache_pool import cache_pool, endless
 from core.serving.load import LoadCurve
-from core.serving.policies import STATIC_ENGINES, policy_of
-from core.serving.replica import NEVER, Replica, Settings
+from core.serving.policies import STATIC_ENGINES, Settings, policy_of
+from core.serving.replica import NEVER, Replica
 from core.serving.requests import Active, Records
 from core.serving.results import SimulationResult, summarise
 from core.serving.routing import Router
@@ -94,6 +94,7 @@ class Run:
         table = StepTable(service.plan, int(most), longest, float(budget), quantile)
         apart = not isinstance(service.plan, TextbookPlan) and service.plan.overheads.separate_prompts
         policy = policy_of(scenario, apart)
+        self._static = policy.static
         verified = 1 + scenario.speculative.tokens if scenario.speculative.kind != "none" else 1
         link = (scenario.accelerator.pcie.gbps_per_direction or 16.0) * 1e9
         host = int(settings.swap_space_gib * 2**30 / pool.block_bytes) if policy.swaps else 0
@@ -208,14 +209,19 @@ class Run:
             replica.arrive(active, asked.time)
             return
         own, lag = self._own(replica, asked.prompt)
-        delay = server.base + server.own * own + lag
+        way = server.base + server.own * own + lag
         if server.inside:
-            delay += server.each * min(inside, server.inside)
+            way += server.each * min(inside, server.inside)
+            active.collides, active.crowded, active.alone = server.collide, server.crowded, own
         else:
             waiting = len(replica.waiting) + len(replica.reading) + replica.approaching
-            delay += server.each * min(waiting / server.burst, inside)
+            way += server.each * min(waiting / server.burst, len(replica.running))
         replica.approach(asked.time)
-        self._push(asked.time + delay, (active, replica))
+        if self._static:
+            self._push(asked.time + way, (active, replica))
+            return
+        active.way = way
+        replica.arrive(active, asked.time)
 
     def _own(self, replica: Replica, prompt: int) -> tuple[float, float]:
         """Seconds of the steps that carry a prompt, without what else is in the queue, and what its last
@@ -244,7 +250,7 @@ class Run:
             moved.made, moved.ready, moved.user = active.made, True, active.user
             records.replica[index] = target.number
             target.approach(now)
-            self._push(now + active.prompt * self._transfer, (moved, target))
+            self._push(now + active.way + active.prompt * self._transfer, (moved, target))
             return
         self.done += 1
         if active.user >= 0:
@@ -261,35 +267,37 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class _Server:
-    """The server's own time on the way to the queue; the terms are those of ``core.serving.lifecycle``."""
+    """The server's own time; the terms are those of ``core.serving.lifecycle``."""
 
     base: float  # s
     own: float  # of the time of the own prompt
     each: float  # s for each other request
     burst: float  # share of the others that counts where fewer wait
     inside: float = 0.0  # users: others that count at most; 0: those that wait at the moment
+    collide: float = 0.0  # s by which users who start together wait for each other's prompts
+    crowded: bool = False  # users wait for room besides
 
 
 def _server(service: Service, steady: LoadCurve | None) -> _Server | None:
     """None by the textbook rules, which know no server.
 
-    Users who start together collide; what they wait for each other beyond the queue that a schedule
-    of independent users makes is spread over all.
+    In a schedule users soon keep out of each other's way; as they are measured, they collide.  A request
+    that has waited less shows its first token that much later, and has its last one when it would have:
+    what is read before one's own prompt is not read beside one's answer.
     """
     plan = service.plan
     if isinstance(plan, TextbookPlan):
         return None
     over, kind = plan.overheads, plan.kind
     base, each = 1e-3 * over.alone_ms[kind], 1e-3 * over.waiting_request_ms[kind]
-    own = over.own_prefill - 1.0
+    own = 0.0 if service.readers else over.own_prefill - 1.0
     terms = None if steady is None else steady.terms
     if terms is None:
         return _Server(base, own, each, over.burst)
-    inside, share = float(terms.inside[0]), float(terms.share[0])
-    base = float(terms.server[0])
-    queued = max(0.0, 1.0 - share)
-    collide = max(0.0, float(terms.before[0]) - queued) * float(terms.added[0])
-    return _Server(base, own, float(terms.wait[0]) + collide, over.burst, max(inside - 1.0, 1e-9))
+    others = max(float(terms.inside[0]) - 1.0, 1e-9)
+    collide = over.burst * others * float(terms.added[0]) + 0.5 * float(terms.step[0])
+    crowded = bool(steady is not None and steady.queue_seconds[EXPECTED, 0] > 0.0)
+    return _Server(float(terms.server[0]), own, float(terms.wait[0]), over.burst, others, collide, crowded)
 
 
 def _life(steady: LoadCurve | None, scenario: Scenario) -> float:

@@ -11,6 +11,8 @@ from core.serving.request_lengths import length_stream
 from core.serving.trace import Trace
 from core.spec.scenario import Scenario
 
+_FIRST_LIFE = 0.8  # of a life, over which users begin
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -55,7 +57,10 @@ class Source:
         # Of each user or conversation: number of the next turn, tokens and links said so far.
         self._said: dict[int, tuple[int, int, tuple[Link, ...]]] = {}
         self._conversations = self._links = 0
-        self._starts = np.sort(starts.uniform(0.0, max(life, 1e-9), self._users)).tolist()
+        # Evenly, the first one anywhere in its part: where all answers are of one length, those who meet
+        # once meet ever after.  The first lives are shorter than those in a full engine.
+        places = (np.arange(self._users) + starts.uniform()) / max(1, self._users)
+        self._starts = (_FIRST_LIFE * max(life, 1e-9) * places).tolist()
         self._arrivals = arrival_times(settings, work.request_rate / settings.turns, arrivals)
         self.from_trace = settings.arrivals == "trace" and trace is not None
 
@@ -64,8 +69,9 @@ class Source:
         if self.from_trace and self._trace is not None:
             yield from self._rows(self._trace)
         elif self._users:
-            for user, start in enumerate(self._starts):
-                yield self._ask(start + self._think(), user)
+            begins = [(start + self._think(), user) for user, start in enumerate(self._starts)]
+            for time, user in sorted(begins):
+                yield self._ask(time, user)
         else:
             for time in self._arrivals:
                 self._conversations += 1

@@ -17,6 +17,7 @@ from core.latency.textbook import TextbookPlan
 from core.quantities import EXPECTED, FloatArray
 
 _DENSE = 32  # sequences up to which every number has a column
+_TILES = 32  # of 16 sequences, where the time of a matrix jumps
 _LONGEST = 10**7  # tokens; the last column goes on in a straight line
 _DEPTHS = (0.0, 128.0, 512.0, 2048.0, 8192.0, 32768.0, 131072.0, 524288.0, 2097152.0)
 
@@ -41,7 +42,8 @@ class StepTable:
         self._plan, self._row = plan, quantile
         self.stages = 1 if isinstance(plan, TextbookPlan) else plan.stages
         self.gained = 1.0 if isinstance(plan, TextbookPlan) else plan.tokens_per_step
-        self._counts = _grid(sequences, 1.12, _DENSE)
+        tiles = {float(16 * i + j) for i in range(1, _TILES + 1) for j in (0, 1) if 16 * i < sequences}
+        self._counts = sorted(tiles.union(_grid(sequences, 1.12, _DENSE)))
         self._count_at = _positions(self._counts, sequences)
         self._contexts = [0.0, *_grid(context, 1.15, 0, 64.0)]
         counts, contexts = np.meshgrid(self._counts, self._contexts, indexing="ij")

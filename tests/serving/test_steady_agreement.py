@@ -1,0 +1,116 @@
+"""The simulator and the steady state on a grid of the catalogue: the same mean times and rates.
+
+Both rest on the same times of a step, so what is compared is the scheduler: who waits for whom.  Loads
+are such that all users have room and prompts take less than half of the time of the engine.  Beyond
+that, where all answers have one length, users fall into groups that stay together for ever, and what
+they wait depends on how they began.
+"""
+
+import pytest
+
+from core.catalog.accelerators import load_accelerator
+from core.catalog.models import load_model
+from core.estimator import estimate
+from core.explain.derivation_time import terms_of
+from core.serving.simulator import simulate
+from core.serving.steady_state import prepare
+from core.spec.change import with_values
+from core.spec.engine import Engine
+from core.spec.scenario import Scenario
+from core.spec.workload import Workload
+
+PLACES = {
+    "Llama 8B, H100": ("meta-llama/Llama-3.1-8B-Instruct", "H100 SXM5 80GB", 1, "bf16"),
+    "Qwen3 32B, 2 RTX 3090": ("Qwen/Qwen3-32B", "RTX 3090", 2, "awq_g128"),
+    "gpt-oss 120B, 2 H100": ("openai/gpt-oss-120b", "H100 SXM5 80GB", 2, "mxfp4_experts"),
+    "Llama 70B, 4 H100": ("meta-llama/Llama-3.1-70B-Instruct", "H100 SXM5 80GB", 4, "fp8"),
+    "Mistral 7B, L40S": ("mistralai/Mistral-7B-Instruct-v0.3", "L40S", 1, "fp16"),
+}
+ENGINES = {
+    "vllm": {"engine.name": "vllm"},
+    "sglang": {"engine.name": "sglang", "engine.version": "0.5.6"},
+    "trtllm": {"engine.name": "trtllm", "engine.version": "1.2"},
+}
+LENGTHS = ((256, 512), (1000, 400), (4000, 600), (8000, 1000), (16000, 300))
+USERS = (1, 4, 16, 48)
+_CLOSE = 0.03
+
+
+def place(name, prompt, output, users, **changes):
+    model, device, count, weights = PLACES[name]
+    base = Scenario(
+        model=load_model(model),
+        accelerator=load_accelerator(device),
+        engine=Engine(max_model_len=32768),
+        workload=Workload(prompt_tokens=prompt, output_tokens=output, users=users),
+    )
+    layout = {
+        "deployment.accelerators": count,
+        "deployment.tensor_parallel": count,
+        "precision.weights": weights,
+    }
+    return with_values(base, layout | changes)
+
+
+def off(value, wanted):
+    return abs(value / wanted - 1.0)
+
+
+def compared(scenario):
+    """How far throughput, time per token and mean time to the first token lie apart; None: no such load."""
+    point = estimate(scenario)
+    speed = point.speed
+    if speed is None or speed.first_token_parts["queue"] > 0:
+        return None
+    terms = terms_of(point, prepare(scenario))
+    life = scenario.workload.users / speed.request_throughput.expected
+    if terms["inside"] * terms["added"] > 0.5 * life:
+        return None
+    requests = max(200, 20 * scenario.workload.users)
+    settings = {"simulation.requests": requests, "simulation.duration_s": 1e7, "simulation.warm_up": 0.3}
+    result = simulate(with_values(scenario, settings))
+    assert result.done == requests
+    return (
+        off(result.output_tokens_per_second, speed.output_throughput.expected),
+        off(result.time_per_output_token.mean, speed.time_per_output_token.expected),
+        off(result.time_to_first_token.mean, speed.time_to_first_token.expected),
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", PLACES)
+def test_users_meet_the_steady_state(name, engine):
+    looked_at = 0
+    for prompt, output in LENGTHS:
+        for users in USERS:
+            found = compared(place(name, prompt, output, users, **ENGINES[engine]))
+            if found is not None:
+                looked_at += 1
+                assert max(found) <= _CLOSE, (prompt, output, users, found)
+    assert looked_at >= 7
+
+
+@pytest.mark.parametrize("slots", [1, 4, 8])
+def test_slots_of_llama_cpp_meet_the_steady_state(slots):
+    for prompt, output in ((256, 256), (1000, 400), (3000, 600)):
+        changes = {
+            "engine.name": "llamacpp",
+            "precision.weights": "gguf_q4_k_m",
+            "precision.kv_cache": "fp16",
+            "engine.n_parallel": slots,
+        }
+        found = compared(place("Mistral 7B, L40S", prompt, output, slots, **changes))
+        assert found is not None
+        assert max(found) <= _CLOSE, (prompt, output, slots, found)
+
+
+def test_what_a_simulation_of_long_prompts_said_before_is_gone():
+    """Sixteen users at 4,096 tokens on two RTX 3090: half of the time of the engine goes to prompts.
+
+    The mean first token of the two differed by 35 %, the time per token by 8 %.
+    """
+    scenario = place("Qwen3 32B, 2 RTX 3090", 4096, 512, 16)
+    point = estimate(scenario).speed
+    result = simulate(with_values(scenario, {"simulation.requests": 480, "simulation.duration_s": 1e7}))
+    assert off(result.time_to_first_token.mean, point.time_to_first_token.expected) < _CLOSE
+    assert off(result.time_per_output_token.mean, point.time_per_output_token.expected) < _CLOSE
