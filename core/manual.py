@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import resources
 from core.console import COMMANDS
@@ -121,11 +122,22 @@ def _parts(words: Words) -> str:
     """What others made, a row each, with links to the licence texts that are here."""
     heads = [words(f"manual.parts.{column}") for column in ("name", "version", "licence", "texts")]
     lines = [_row(heads), _row(["---"] * len(heads))]
-    for part in json.loads(resources.read_text(f"{LICENCES}/parts.json"))["parts"]:
+    for part in parts_inside():
         there = [name for name in part["texts"] if licence_text(name)]
         links = [f"[{name}](licence:{name.replace(' ', '%20')})" for name in there]
         lines.append(_row([part["name"], part["version"], part["licence"], words.listed(links)]))
     return "\n".join(lines)
+
+
+def parts_inside() -> list[dict[str, Any]]:
+    """What others made: in a packaged program every library with it, in a source tree what is imported."""
+    for name in ("bundled.json", "parts.json"):  # the first is written by packaging/freeze/licences.py
+        try:
+            found: list[dict[str, Any]] = json.loads(resources.read_text(f"{LICENCES}/{name}"))["parts"]
+        except OSError:
+            continue
+        return found
+    return []
 
 
 def licence_text(name: str) -> str:

@@ -61,3 +61,17 @@ def icon(name: str, colour: QColor | None = None) -> QIcon:
         for each in {1.0, ratio}:
             made.addPixmap(pixmap(name, tint, t.px(SIZE), each), mode)
     return made
+
+
+def program_icon() -> QIcon:
+    """The program's own, for window lists of systems that take none from a desktop entry."""
+    renderer = QSvgRenderer(QByteArray(resources.read_bytes("brand/inferometer.svg")))
+    made = QIcon()
+    for side in (16, 32, 48, 128):
+        image = QPixmap(side, side)
+        image.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(image)
+        renderer.render(painter, QRectF(0, 0, side, side))
+        painter.end()
+        made.addPixmap(image)
+    return made

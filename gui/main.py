@@ -101,6 +101,10 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
             failed = window.estimation.curves is None
             print("FAILED" if failed else "READY", flush=True)
             qt.exit(1 if failed else 0 if fine else 2)
+        else:
+            from gui.icons import program_icon
+
+            qt.setWindowIcon(program_icon())  # nobody waits for it
 
     window.painted.connect(painted)
     window.plots_shown.connect(complete)

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import distribution
@@ -10,6 +11,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+import resources
+from core import manual
+from core.words import Words
 
 ROOT = Path(__file__).resolve().parents[2]
 LICENCES = ROOT / "resources" / "licences"
@@ -70,6 +75,22 @@ def test_qt_s_notice_says_what_its_licence_asks_for() -> None:
     ):
         assert said in " ".join(notice.split()), said
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in (LICENCES / "LGPL-3.0.txt").read_text(encoding="utf-8")
+
+
+def test_the_page_about_the_program_names_every_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a packaged program from the list that was made with it."""
+    kept = json.loads((LICENCES / "parts.json").read_text(encoding="utf-8"))["parts"]
+    assert manual.parts_inside() == kept
+    shown = manual.page("about", Words("en"))
+    for part in kept:
+        assert re.sub(r"\W", "", part["name"]) in re.sub(r"\W", "", shown)
+    library = {"name": "libexample1", "version": "1.2", "licence": "MIT", "texts": []}
+    read = resources.read_text
+    listed = json.dumps({"parts": [*kept, library]})
+    monkeypatch.setattr(
+        resources, "read_text", lambda name: listed if name.endswith("bundled.json") else read(name)
+    )
+    assert manual.parts_inside()[-1] == library
 
 
 def test_a_copyright_file_s_licence_is_read() -> None:
