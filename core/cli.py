@@ -14,6 +14,8 @@ from core.catalog.accelerators import search_accelerators
 from core.catalog.calibrations import use_folders
 from core.catalog.entries import use_own
 from core.catalog.models import search_models
+from core.cli_calibration import add_commands as add_calibration_commands
+from core.cli_calibration import of_records, validate_runs
 from core.cli_evidence import add_commands as add_evidence_commands
 from core.cli_runs import add_commands as add_run_commands
 from core.cli_serving import add_commands
@@ -86,6 +88,7 @@ def parser(words: Words) -> argparse.ArgumentParser:
     one.add_argument("files", nargs="+", type=Path, metavar="FILE", help=words("cli.validate.files"))
     one.add_argument("--out", type=Path, metavar="FILE", help=words("cli.validate.out"))
     one.add_argument("--page", type=Path, metavar="FILE.md", help=words("cli.validate.page"))
+    one.add_argument("--scenario", type=Path, metavar="FILE", help=words("cli.validate.scenario"))
     one.set_defaults(run=_validate)
     about = words("cli.report.about")
     one = commands.add_parser("report", help=about, description=about)
@@ -93,6 +96,7 @@ def parser(words: Words) -> argparse.ArgumentParser:
     one.add_argument("--out", type=Path, required=True, metavar="FILE", help=words("cli.report.out"))
     one.set_defaults(run=_report)
     add_evidence_commands(commands, words)
+    add_calibration_commands(commands, words)
     add_run_commands(commands, words)
     add_commands(commands, words)
     for one in commands.choices.values():
@@ -119,6 +123,8 @@ def _report(options: argparse.Namespace, words: Words) -> str:
 
 
 def _validate(options: argparse.Namespace, words: Words) -> str:
+    if options.page is None and options.out is None and not of_records(options.files):
+        return validate_runs(options, words)
     predictions = predictions_of(options.files)
     if options.out is not None:
         write_atomic(options.out, lines_of(predictions).encode("utf-8"))
