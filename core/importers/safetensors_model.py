@@ -12,6 +12,7 @@ from typing import Any
 from core import strict_json
 from core.errors import InferometerError, InvalidScenario, Problem
 from core.importers.hf.best_effort import best_effort
+from core.importers.hf.quantisation import unknown_method
 from core.importers.hf_config import model_from_config
 from core.importers.imported_model import ImportedModel
 from core.importers.limits import is_file, is_folder, read_bounded
@@ -24,7 +25,7 @@ from core.importers.safetensors import (
 )
 from core.spec.architecture import StoredClass
 from core.spec.base import is_one_line
-from core.spec.formats import TensorClass
+from core.spec.formats import WEIGHT_FORMATS, TensorClass
 from core.strict_json import shortened
 
 CONFIG = "config.json"
@@ -82,6 +83,11 @@ def model_from_tree(config: Any, name: str) -> ImportedModel:
             raise
         read, notes = best_effort(config)
         model = model_from_config(read, name)
+    method = unknown_method(config)
+    if method:
+        label = WEIGHT_FORMATS[model.published_weight_format].label
+        values = {"name": method, "format": label}
+        notes += (Problem("importer.assumed_quantisation", ("quantization_config",), values, "warning"),)
     return ImportedModel(model, model.published_weight_format, notes)
 
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 import resources
 from core.catalog.models import _catalogue
 from core.errors import InferometerError, InvalidScenario
-from core.importers.hf.quantisation import weight_format
+from core.importers.hf.quantisation import unknown_method, weight_format
 from core.importers.hf_config import architecture_from_config, known_model_types, model_from_config
+from core.importers.safetensors_model import model_from_tree
 from core.model.cache import cache_kinds
 from core.model.parameters import stored_parameters
 from core.spec.architecture import Attention, LatentAttention, MixtureOfExperts
@@ -173,6 +174,9 @@ def test_context_is_the_longest_stated() -> None:
         ({"quant_method": "mxfp4"}, "mxfp4_experts"),
         ({"quant_method": "bitsandbytes", "bnb_4bit_use_double_quant": True}, "nf4_dq"),
         ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, "nvfp4"),
+        ({"quant_method": "hqq", "nbits": 4}, "int4_g128"),
+        ({"quant_method": "eetq", "bits": 8}, "w8a16"),
+        ({"bits": 4, "group_size": 64, "mode": "affine"}, "mlx_4bit"),
         ({"quant_method": 7}, "bf16"),
         ("awq", "bf16"),
     ],
@@ -180,6 +184,16 @@ def test_context_is_the_longest_stated() -> None:
 def test_declared_weight_formats(quantisation: Any, key: str) -> None:
     assert weight_format({**LLAMA, "quantization_config": quantisation}) == key
     assert key in WEIGHT_FORMATS
+
+
+def test_what_mlx_writes_and_methods_nobody_knows() -> None:
+    """mlx_lm.convert writes "quantization"; other methods are taken by their width, and said."""
+    mlx = {**LLAMA, "quantization": {"group_size": 64, "bits": 6}}
+    assert weight_format(mlx) == "mlx_6bit" and not unknown_method(mlx)
+    odd = {**LLAMA, "quantization_config": {"quant_method": "aqlm", "nbits_per_codebook": 16}}
+    assert (weight_format(odd), unknown_method(odd)) == ("bf16", "aqlm")
+    found = model_from_tree(odd, "odd")
+    assert [(n.code, n.severity) for n in found.notes] == [("importer.assumed_quantisation", "warning")]
 
 
 def test_every_type_has_a_family_that_the_catalogue_shows_or_a_sibling_of_one() -> None:

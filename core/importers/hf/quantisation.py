@@ -18,9 +18,42 @@ def weight_format(config: Mapping[str, Any]) -> str:
             # DeepSeek V4 states the routed experts' format beside the others'.
             narrower = "fp4" in (config.get("expert_dtype"), declared.get("expert_dtype"))
             return "fp8_block_mxfp4_experts" if found == "fp8_block" and narrower else found
+        if isinstance(place.get("quantization"), Mapping):  # as mlx_lm.convert writes it
+            return _by_bits(place["quantization"])
     stated = [place.get(key) for place in (config, nested) for key in ("torch_dtype", "dtype")]
     dtype = next((name for name in stated if isinstance(name, str)), "")
     return _DTYPES.get(dtype, "bf16")
+
+
+def unknown_method(config: Mapping[str, Any]) -> str:
+    """The name of a quantisation that is not known by its method, "" where there is none."""
+    text = config.get("text_config")
+    for place in (config, text if isinstance(text, Mapping) else {}):
+        declared = place.get("quantization_config")
+        if isinstance(declared, Mapping):
+            method = _text(declared, "quant_method")
+            known = method in _KNOWN or _is_mlx(declared)
+            return "" if known else method[:40] or "?"
+    return ""
+
+
+_KNOWN = frozenset(
+    ("fp8", "fbgemm_fp8", "mxfp4", "awq", "gptq", "bitsandbytes", "modelopt", "compressed-tensors")
+)
+
+
+def _is_mlx(declared: Mapping[str, Any]) -> bool:
+    return not declared.get("quant_method") and {"bits", "group_size"} <= declared.keys()
+
+
+def _by_bits(declared: Mapping[str, Any]) -> str:
+    """The nearest format of a quantisation of which only the width is known; MLX's own have theirs."""
+    bits = next((declared[key] for key in ("bits", "nbits", "w_bit") if declared.get(key)), 0)
+    if not isinstance(bits, int) or isinstance(bits, bool) or not 0 < bits <= 8:
+        return "bf16"
+    if not declared.get("quant_method"):
+        return f"mlx_{min((4, 6, 8), key=lambda known: abs(known - bits))}bit"
+    return "int4_g128" if bits <= 4 else "w8a16"
 
 
 def _text(declared: Mapping[str, Any], key: str) -> str:
@@ -48,7 +81,7 @@ def _quantised(declared: Mapping[str, Any]) -> str:
             return "nvfp4" if "NVFP4" in _text(declared, "quant_algo") else "fp8"
         case "compressed-tensors":
             return _compressed(declared)
-    return "bf16"
+    return _by_bits(declared)
 
 
 def _compressed(declared: Mapping[str, Any]) -> str:
