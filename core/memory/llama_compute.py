@@ -98,24 +98,25 @@ def compute_bytes(scenario: Scenario, part: range, devices: int, cells: dict[int
     away = first and not has_output(engine, arch.layers) and outputs >= _LEAST_FETCHED
     experts, matrix, output = largest_matrices(arch, file_type(scenario.precision.weights) or "BF16")
     bits = float(CACHE_FORMATS[scenario.precision.kv_cache].bits)
-    groups = layers_of(arch, range(0 if kept_back else part.start, part.stop))
-    return graph_bytes(
-        arch,
-        groups or arch.groups[:1],
-        GraphPart(
-            tokens=tokens,
-            outputs=outputs,
-            cells=tuple(cells.items()),
-            copies=copies_of(engine, arch.layers, devices),
-            first=first,
-            last=arch.layers in part or away,
-            host_experts=experts if fetches_experts(scenario, part, tokens) else 0,
-            host_matrix=matrix if kept_back else 0,
-            host_cache_bits=bits if kept_back or engine.kv_on_host else 0.0,
-            host_output=output if away else 0,
-        ),
-        graph,
+    part_of_graph = GraphPart(
+        tokens=tokens,
+        outputs=outputs,
+        cells=tuple(cells.items()),
+        copies=copies_of(engine, arch.layers, devices),
+        first=first,
+        last=arch.layers in part or away,
+        host_experts=experts if fetches_experts(scenario, part, tokens) else 0,
+        host_matrix=matrix if kept_back else 0,
+        host_cache_bits=bits if kept_back or engine.kv_on_host else 0.0,
+        host_output=output if away else 0,
     )
+    return _laid_out(arch, range(0 if kept_back else part.start, part.stop), part_of_graph, graph)
+
+
+@lru_cache(maxsize=4096)
+def _laid_out(arch: Architecture, part: range, of: GraphPart, graph: GraphRules) -> int:
+    """A search asks for the same graph again and again."""
+    return graph_bytes(arch, layers_of(arch, part) or arch.groups[:1], of, graph)
 
 
 def fetches_experts(scenario: Scenario, part: range, tokens: int) -> bool:

@@ -23,6 +23,7 @@ from core.spec.architecture import (
 _WIDE, _NARROW = 4, 2
 _MASK_ROWS = 64  # rows of a mask are padded to a multiple of these
 _LAYERS_OF_A_KIND = 4  # from there on the places repeat
+_MOST_SUMMED = 64  # experts of a token; later ones find the same places
 _MOST_GROUPS = 12  # a longer pattern repeats as well
 
 
@@ -360,7 +361,7 @@ class _Graph:
         gate = self.new(moe.intermediate * top, narrow, chosen, *self.fetched(host)) if moe.gated else None
         down = self.new(width * top, self.activated(up, gate), chosen, *self.fetched(host), shape="experts")
         weighted = self.over(down, weights)
-        parts = [self.view(weighted, 1 / top) for _ in range(top)]
+        parts = [self.view(weighted, 1 / top) for _ in range(min(top, _MOST_SUMMED))]
         if self.rules.sums_experts_at_once or top == 1:
             total = self.new(width, *parts)
         else:
