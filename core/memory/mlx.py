@@ -13,6 +13,7 @@ from core.memory.layout import layout_of, stage_weight_bytes, stages_of
 from core.memory.ledger import LineKey
 from core.memory.plan import MemoryPlan
 from core.memory.transformers import prompt_peak
+from core.spec.architecture import Architecture, MixtureOfExperts
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.units import GIB
@@ -42,6 +43,16 @@ def wired_limit(scenario: Scenario, total: int) -> int:
     return math.floor(total * float(rule["large" if total >= rule["large_gib"] * GIB else "small"]))
 
 
+def _chosen_experts(arch: Architecture, tokens: int, tp: int) -> int:
+    """Results of the experts of all tokens of a chunk at once (mlx_lm switch_layers.py), 16 bit."""
+    widest = 0.0
+    for group in arch.kinds:
+        if isinstance(group.channel_mixer, MixtureOfExperts):
+            moe = group.channel_mixer
+            widest = max(widest, moe.experts_per_token * (2 * moe.intermediate / tp + arch.hidden))
+    return math.ceil(2 * tokens * widest)
+
+
 def plan(scenario: Scenario) -> MemoryPlan:
     """The plan of one device."""
     arch, work = scenario.model.architecture, scenario.workload
@@ -53,7 +64,8 @@ def plan(scenario: Scenario) -> MemoryPlan:
     chunk = min(work.prompt_tokens, int(rules()["prefill_chunk"]["value"]))
     fixed: dict[LineKey, int] = {
         "weights": max(stage_weight_bytes(arch, s, fmt, layout) for s in stages),
-        "activations": prompt_peak(arch, chunk, layout.tensor_parallel),
+        "activations": prompt_peak(arch, chunk, layout.tensor_parallel)
+        + _chosen_experts(arch, chunk, layout.tensor_parallel),
         "runtime": round(float(rules()["runtime_gib"]["value"]) * GIB),
     }
     groups = tuple(

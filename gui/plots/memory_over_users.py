@@ -203,11 +203,12 @@ class MemoryOverUsers(PlotPane):
             xs, ys = self._pixels(curves, line, line.full_at)
             if any(crosses(name, xs.tolist(), ys.tolist()) for name in draw.taken[first:]):
                 continue
+            known = len(draw.lines)
             draw.avoid(xs, ys)
             if self._length_label(draw, line, row, y):
                 draw.polyline(xs, ys, current.ink3, dash=(3, 3))
             else:
-                draw.lines.pop()
+                del draw.lines[known:]  # none came where the line is no more than a point
         if curves.memory.full_at <= panel.x.end:
             draw.ring(panel.px(curves.memory.full_at), y, current.ink, size=6, edge=1.6)
 

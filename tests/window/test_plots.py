@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QImage, QWheelEvent
 from PySide6.QtWidgets import QApplication
 
 from core.estimator import estimate
+from core.files.opening import paste_document
 from core.planning.sweep import workload_curves
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
@@ -313,3 +314,10 @@ def test_a_larger_text_needs_no_more_than_a_theme_switch(qapp, pane):
     image = picture(pane)
     assert pane.area.geometry().top() > 28
     assert count(image, main_colour(pane)) > 30
+
+
+def test_a_length_whose_line_is_a_point_is_no_fault(qtbot) -> None:
+    """llama.cpp with its cache beyond the card: other lengths meet the budget at no user at all."""
+    text = "llama-server -m gpt-oss-120b-MXFP4.gguf -ngl 99 --n-cpu-moe 24 -c 65536 -ub 2048"
+    pane = shown(MemoryOverUsers, qtbot, paste_document(text).scenario)
+    assert not pane.grab().isNull()
