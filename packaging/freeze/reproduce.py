@@ -54,12 +54,15 @@ def main() -> int:
     )
     parser.add_argument("--package", action="store_true", help="compare Debian packages as well")
     options = parser.parse_args()
-    folders = []
+    folders, sources = [], frozen.source_hash()
     for name in ("first", "another folder"):
         output = frozen.BUILD / "again" / name
         if frozen.build(output, output / "work"):
             return 1
         folders.append(output / "inferometer")
+    if frozen.source_hash() != sources:
+        print("   the sources were changed meanwhile: nothing is said by comparing")
+        return 1
     one, other = (fingerprint(folder) for folder in folders)
     found = differences(one, other)
     print(f"   {len(one)} files built twice, {len(found)} differ")

@@ -204,6 +204,7 @@ def test_the_debian_package_is_sound(tmp_path: Path) -> None:
         assert f"Comment: {part['name']}" in told
     for place in ("applications/inferometer.desktop", "mime/packages/inferometer.xml"):
         assert (root / "usr/share" / place).is_file()
+    shutil.rmtree(root)  # as large as the program
 
 
 def test_only_a_runtime_of_type_two_becomes_an_appimage(tmp_path: Path) -> None:
