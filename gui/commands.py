@@ -1,4 +1,4 @@
-"""Undo commands.  They keep whole scenarios, which share all parts that did not change."""
+"""Undo commands.  They keep the parts of the scenario that changed: a long history stays small."""
 
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,7 @@ class ChangeScenario(QUndoCommand):
     ) -> None:
         super().__init__(text)
         self._document = document
-        self._old = old
-        self.new = new
+        self.old, self.new = _parts_apart(old, new)
         self.series = series
 
     def id(self) -> int:
@@ -33,14 +32,25 @@ class ChangeScenario(QUndoCommand):
         """Take in a later edit of the same series; an edit that came back to its start vanishes."""
         if not isinstance(other, ChangeScenario) or other.series != self.series:
             return False
-        self.new = other.new
-        self.setObsolete(self.new == self._old)
+        self.old = {**other.old, **self.old}  # what only the later edit changed was as it began
+        self.new = {**self.new, **other.new}
+        self.setObsolete(self.new == self.old)
         return True
 
     def redo(self) -> None:
         """Put the new scenario in."""
-        self._document.put(self.new)
+        self._put(self.new)
 
     def undo(self) -> None:
         """Put the old scenario back."""
-        self._document.put(self._old)
+        self._put(self.old)
+
+    def _put(self, parts: dict[str, object]) -> None:
+        now = self._document.scenario
+        if any(getattr(now, name) is not part for name, part in parts.items()):
+            self._document.put(now.model_copy(update=parts))
+
+
+def _parts_apart(old: Scenario, new: Scenario) -> tuple[dict[str, object], dict[str, object]]:
+    names = [name for name in Scenario.model_fields if getattr(old, name) is not getattr(new, name)]
+    return {n: getattr(old, n) for n in names}, {n: getattr(new, n) for n in names}

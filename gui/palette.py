@@ -153,7 +153,9 @@ class Palette(QWidget):
                 places = frozenset(found.places) if found is not None else frozenset()
                 ranked.append((-score - entry.liked + 0.05 * number, number, Found(entry, places)))
         ranked.sort(key=lambda item: item[:2])
-        return [found for _, _, found in ranked[:_MOST_FOUND]]
+        asked = None if commands else self._sources.asked(query)
+        first = [Found(asked)] if asked is not None else []
+        return [*first, *(found for _, _, found in ranked)][:_MOST_FOUND]
 
     def _fit(self, query: str, entry: Entry) -> Match | None:
         """Within the name, else within all that is known of it."""

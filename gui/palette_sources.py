@@ -13,6 +13,7 @@ from gui.fields.row import FieldRow
 from gui.forms import choices
 from gui.forms.hardware import memory_text
 from gui.forms.model import size_text
+from gui.palette_question import question_of
 from gui.samples import samples, title_of
 from gui.workspaces.plot_tabs import TABS_IN_ORDER
 
@@ -101,6 +102,28 @@ class Sources:
         name = self._window.words("palette.paste_command" if command else "palette.paste_config")
         intake = self._window.files.intake
         return Entry("command", name, lambda: intake.take_text(bare), "", bare)
+
+    def asked(self, text: str) -> Entry | None:
+        """A whole question, "qwen3-32b 4 bit 2x3090 16 users 16k", as one edit; None for other texts."""
+        window, words = self._window, self._window.words
+        document, shelf = window.document, window.workspace.forms.catalogue
+        question = question_of(text, document.scenario, shelf, words)
+        if question is None:
+            return None
+
+        def set_up() -> None:
+            try:
+                changes = question.changes(document.scenario)
+            except InferometerError as error:
+                document.refuse(
+                    error.problems[0].paths[0] if error.problems[0].paths else "model", error.problems[0]
+                )
+                return
+            document.end_merge()
+            document.set_values(changes, "palette.set_up")
+            document.end_merge()
+
+        return Entry("command", " · ".join(question.parts), set_up, words("palette.set_up"))
 
     def engines(self) -> list[Entry]:
         """Engines and their releases."""

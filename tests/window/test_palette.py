@@ -3,6 +3,8 @@
 from collections.abc import Callable
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
@@ -10,10 +12,13 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from core.files import scenario_file
+from core.spec.scenario import Scenario
 from core.words import Words
 from gui.actions import COMMANDS
+from gui.catalogue import Catalogue
 from gui.palette import Palette
 from gui.palette_match import match
+from gui.palette_question import question_of
 from gui.shortcuts import groups
 from gui.window import MainWindow
 
@@ -76,7 +81,7 @@ def test_found_letters_are_those_of_the_query() -> None:
         ("prompt", "field", "Prompt"),
         ("max_model_len", "field", "Max length"),
         ("qwen3 32b", "model", "Qwen3-32B"),
-        ("qwen3-32b 4 bit", "model", "Qwen3-32B"),
+        ("qwen3-32b 4 bit", "command", "Qwen3-32B · AWQ INT4"),
         ("config", "command", None),
         ("sglang 0", "engine", None),
         ("h100", "gpu", None),
@@ -247,3 +252,77 @@ def test_palette_and_page_speak_the_language_of_the_window(
     palette = window.shell.open_palette("")
     assert palette.box.accessibleName() == Words("zh_CN")("actions.search")
     assert window.shell.show_shortcuts().accessibleName() == Words("zh_CN")("actions.shortcuts")
+
+
+QUESTIONS = [
+    (
+        "qwen3-32b 4 bit 2x3090 16 users 16k",
+        ("Qwen3-32B", "2 × RTX 3090", "AWQ INT4", "16 users", "16K prompt"),
+    ),
+    (
+        "Does Qwen3-32B in 4 bit fit on two 3090s with 16 users at 16K?",
+        ("Qwen3-32B", "2 × RTX 3090", "AWQ INT4", "16 users", "16K prompt"),
+    ),
+    (
+        "qwen3-32b 4 位 2 张 3090 16 用户 16k",
+        ("Qwen3-32B", "2 × RTX 3090", "AWQ INT4", "16 users", "16K prompt"),
+    ),
+    ("llama 3.1 70b fp8 4x h100", ("Llama-3.1-70B-Instruct", "4 × H100 SXM5 80GB", "FP8 per tensor")),
+    ("2x 3090", ("2 × RTX 3090",)),
+    ("2 x a100 80gb", ("2 × A100 SXM4 80GB",)),
+    ("4 bit", ("AWQ INT4",)),
+    ("16 users", ("16 users",)),
+]
+
+
+@pytest.mark.parametrize(("typed", "parts"), QUESTIONS)
+def test_a_question_is_read(window: MainWindow, typed: str, parts: tuple[str, ...]) -> None:
+    shelf = window.workspace.forms.catalogue
+    question = question_of(typed, window.document.scenario, shelf, window.words)
+    assert question is not None and question.parts == parts
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["", "?", "qwen3-32b", "3090", "undo", "hello world 16 users", "0 users", "99999x 3090", "4", "k", "×"],
+)
+def test_other_texts_are_no_questions(window: MainWindow, typed: str) -> None:
+    shelf = window.workspace.forms.catalogue
+    assert question_of(typed, window.document.scenario, shelf, window.words) is None
+
+
+def test_a_question_is_one_edit_with_what_follows_from_it(
+    qtbot: QtBot, opened: Palette, window: MainWindow
+) -> None:
+    before = window.document.scenario
+    QTest.keyClicks(opened.box, QUESTIONS[0][0])
+    QTest.keyClick(opened.box, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.document.scenario != before)
+    now = window.document.scenario
+    assert (now.model.name, now.accelerator.name) == ("Qwen3-32B", "RTX 3090")
+    assert (now.deployment.accelerators, now.deployment.tensor_parallel) == (2, 2)
+    assert now.precision.weights == "awq_g128"
+    assert (now.workload.users, now.workload.prompt_tokens) == (16, 16384)
+    assert now.engine.max_model_len >= 16384 + now.workload.output_tokens
+    assert window.document.undo_stack.count() == 1
+    window.document.undo()
+    assert window.document.scenario == before
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["2", "x", "×", "3090", "16", "users", "k", "16k", "4", "bit", "qwen", "两", "²", "99999999999", "?"]
+    )
+)
+
+
+@given(text=st.one_of(st.text(max_size=80), PIECES.map(" ".join)))
+@example(text="²x 3090")
+@example(text="9" * 70 + "k")
+def test_no_text_is_too_odd_for_it(text: str, scenario: Scenario) -> None:
+    question = question_of(text, scenario, SHELF, Words("en"))
+    if question is not None:
+        question.changes(scenario)
+
+
+SHELF = Catalogue()
