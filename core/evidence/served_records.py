@@ -273,6 +273,8 @@ def _record_layout(tree: dict[str, Any], extra: dict[str, Any], model: Model) ->
     copies = extra.get("attention_dp")
     count = int(number_of(tree.get("gpu_count")) or devices)
     sparse = any(isinstance(k.channel_mixer, MixtureOfExperts) for k in model.architecture.kinds)
+    if copies is None and sparse and experts > 1:
+        copies = extra.get("data_parallel")  # of the attention: the experts are shared
     data = 1
     if isinstance(copies, int | float) and not isinstance(copies, bool) and copies > 1:
         data, devices = int(copies), max(devices, int(copies))
