@@ -6,7 +6,6 @@ looks like this is nothing else; False: a text that others may find their own pa
 ``decoding.decoded``: no byte-order mark, no escape sequences, lines divided by a line feed.
 """
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -92,19 +91,16 @@ def lines(text: str) -> Iterator[tuple[int, str]]:
 
 def number(value: object) -> float | None:
     """A finite number, given as one or written as one ("1,234.5"); None for anything else."""
-    if isinstance(value, bool):
-        return None
+    if type(value) is float:
+        return value if -_LARGEST <= value <= _LARGEST else None  # false for what is no number
     if isinstance(value, str):
         text = value.strip()
         if not _NUMBER.fullmatch(text):
             return None
         value = float(text.replace(",", "").replace("_", ""))
-    if not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    try:
-        return float(value) if math.isfinite(value) and abs(value) <= _LARGEST else None
-    except OverflowError:  # an integer beyond every float
-        return None
+    return float(value) if -_LARGEST <= value <= _LARGEST else None
 
 
 def count(value: object) -> int | None:
@@ -117,7 +113,11 @@ def text_of(value: object) -> str:
     """A short text on one line, "" for anything else."""
     if not isinstance(value, str):
         return ""
-    return " ".join("".join(c if c.isprintable() else " " for c in value[:_MAX_TEXT]).split())
+    return " ".join(_printable(value[:_MAX_TEXT]).split())
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
 def shown(value: object) -> str:
@@ -137,7 +137,7 @@ def bounded(value: object, nesting: int = 0) -> object:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return "".join(c if c.isprintable() else " " for c in value[:_MAX_TEXT])
+        return _printable(value[:_MAX_TEXT])
     if isinstance(value, int | float):
         return value if number(value) is not None else str(value)[:40]
     if nesting >= _MAX_NESTING:
