@@ -25,13 +25,15 @@ FORMAT, VERSION = "inferometer-runs", 1
 FIRST_COLUMNS = ("tool", "tool_version", "file", "line", "started_at", "label")
 SETTINGS = tuple(field.name for field in fields(Setting))
 JSON_COLUMNS = ("operators", "conversions", "rest")
+# What some programs take for the end of a line, though JSON allows it in a text.
+_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'")
 
 
 def runs_jsonl(runs: Iterable[Run]) -> str:
     """The runs as JSON lines."""
     lines = [json.dumps({"format": FORMAT, "version": VERSION})]
-    lines += [dumped(to_tree(run)) for run in runs]
+    lines += [dumped(to_tree(run)).translate(_ENDS) for run in runs]
     return "\n".join(lines) + "\n"
 
 

@@ -220,7 +220,7 @@ class RunLog:
             with contextlib.suppress(OSError):
                 Path(f"{self.path}{ending}").replace(f"{aside}{ending}")
         rescued = self._rescued(aside)
-        values = {"path": shortened(str(aside)), "n": rescued}
+        values = {"path": str(aside), "n": rescued}
         self._note(Problem("runs.set_aside", (), values, "warning"))
 
     def _free_name(self) -> Path:

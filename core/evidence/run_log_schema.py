@@ -106,8 +106,7 @@ def row_of(tree: dict[str, Any], text_of: Callable[[Any], str]) -> tuple[str, Ro
     head = text_of({key: part for key, part in tree.items() if key not in ("setting", "figures")})
     stated = text_of(setting)
     packed = struct.pack(f"<{len(figures)}d", *figures.values())
-    canonical = json.dumps(_alike(tree), sort_keys=True)
-    digest = hashlib.blake2b(canonical.encode(), digest_size=16).digest()
+    digest = _digest(tree, figures, text_of)
     columns = (
         str(origin.get("tool", "")),
         *(str(setting.get(name, "")) for name in ("engine", "model", "accelerator")),
@@ -117,13 +116,15 @@ def row_of(tree: dict[str, Any], text_of: Callable[[Any], str]) -> tuple[str, Ro
     return names, (digest, *columns, head, stated, packed)
 
 
-def _alike(value: Any) -> Any:
-    """A value in which 1 and 1.0 are the same, as they are after a way through other formats."""
-    if isinstance(value, dict):
-        return {key: _alike(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_alike(part) for part in value]
-    return float(value) if type(value) is int else value
+def _digest(tree: dict[str, Any], figures: dict[str, float], text_of: Callable[[Any], str]) -> bytes:
+    """The same for the same run after a way through other formats, where 1 is 1.0 and orders differ."""
+    rest = text_of({k: part for k, part in tree.items() if k not in ("setting", "figures", "ledger")})
+    parts = [_alike(tree.get("setting", {})), _alike(figures), _alike(tree.get("ledger", {}))]
+    return hashlib.blake2b(f"{rest}{parts}".encode(), digest_size=16).digest()
+
+
+def _alike(values: dict[str, Any]) -> list[tuple[str, Any]]:
+    return sorted((name, float(v) if type(v) is int else v) for name, v in values.items())
 
 
 def arranged(project: int, added_at: str, columns: Row, shape: int, packed: bytes) -> Row:
@@ -138,6 +139,11 @@ def shapes_of(base: sqlite3.Connection, names: Sequence[str]) -> dict[str, int]:
     return found
 
 
+def _text_2(tree: Any) -> str:
+    """JSON as version 2 writes it."""
+    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
+
+
 def _from_1(base: sqlite3.Connection) -> None:
     """Whole runs as JSON texts → figures apart, each run once."""
     base.execute("ALTER TABLE run RENAME TO run_1")
@@ -148,7 +154,7 @@ def _from_1(base: sqlite3.Connection) -> None:
     for project, added_at, body in base.execute("SELECT project, added_at, body FROM run_1 ORDER BY id"):
         try:
             tree = json.loads(body)
-            names, (*columns, packed) = row_of(tree, json.dumps)
+            names, (*columns, packed) = row_of(tree, _text_2)
         except (ValueError, AttributeError, TypeError, struct.error):
             continue  # damaged before it came here
         shape = shapes_of(base, [names])[names]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.evidence.readers.detect import read_files
+from core.evidence.readers.detect import read_files, read_text
 from core.evidence.run import Run
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -281,10 +281,18 @@ def test_a_paste_with_a_frame_and_a_container_name_reads_the_same() -> None:
     plain = (FIXTURES / "vllm_0_8_v0_tp2.log").read_text(encoding="utf-8")
     framed = "".join(f"│ {line} │\n" for line in plain.splitlines())
     named = "".join(f"Aug 18 22:22:05 host vllm[18]: {line}\r\n" for line in plain.splitlines())
-    from core.evidence.readers.detect import read_text
 
     wanted = runs("vllm_0_8_v0_tp2.log")[0]
     for text in (framed, named):
         (run,) = read_text(text, "paste").runs
         assert run.ledger == wanted.ledger
         assert run.setting == wanted.setting
+
+
+def test_a_log_of_days_is_read_up_to_a_limit_which_is_told() -> None:
+    start = (FIXTURES / "vllm_0_11.log").read_text(encoding="utf-8")
+    served = "INFO 09-24 08:00:00 [loggers.py:123] Running: 3 reqs, Prefix cache hit rate: 50.0%\n"
+    reading = read_text(start + served * 30_000, "days.log")
+    assert reading.runs[0].figures == {("prefix_hit_share", "mean"): 0.5}
+    (told,) = reading.problems
+    assert told.code == "reading.too_many_rows" and told.values["line"] == 20_001

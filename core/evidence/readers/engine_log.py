@@ -4,29 +4,35 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from core.evidence.readers.common import number
+from core.errors import Problem
+from core.evidence.readers.common import Builder, number, problem
 
 GIB, MIB = 2**30, 2**20
 # Of a line: as much as the longest list of arguments needs.  Of a log: start-up is a few hundred lines.
 _BEFORE, _AFTER = 400, 12_000
 _MOST_LINES = 20_000
 _MOST_CHARACTERS = 8 * 2**20
+_MOST, _MOST_COUNT = 1e18, 10**12
 # Lines of a ledger of which the smallest of all ranks binds the engine.
 _POOLS = ("kv_cache", "available_kv")
 _COUNTS = ("kv_cache_tokens", "max_concurrency", "gpu_blocks")
 
 
-def marked_lines(text: str, marks: "re.Pattern[str]") -> Iterator[tuple[int, str]]:
+def marked_lines(
+    text: str, marks: "re.Pattern[str]", name: str, told: list[Problem]
+) -> Iterator[tuple[int, str]]:
     """Number (from 1) and text of the lines in which ``marks`` occurs.
 
     A line ends at a line feed or a carriage return, and is cut to what lies near the mark; a log of
-    millions of marks is read up to a limit.
+    millions of marks is read up to a limit, which is ``told``.
     """
     line, counted, at, seen = 1, 0, 0, 0
     for _ in range(_MOST_LINES):
         found = marks.search(text, at)
-        if found is None or seen > _MOST_CHARACTERS:
+        if found is None:
             return
+        if seen > _MOST_CHARACTERS:
+            break
         place = found.start()
         begin = max(text.rfind(mark, max(at, place - _BEFORE), place) + 1 for mark in "\n\r")
         begin = begin or max(at, place - _BEFORE)
@@ -37,6 +43,8 @@ def marked_lines(text: str, marks: "re.Pattern[str]") -> Iterator[tuple[int, str
         counted = begin
         seen += at - begin
         yield line, text[begin:at]
+    if marks.search(text, at) is not None:
+        told.append(problem("too_many_rows", name, line, "warning", limit=f"{line:,}"))
 
 
 def size(found: "re.Match[str] | None", unit: float = GIB, group: int = 1) -> float | None:
@@ -66,6 +74,16 @@ def whole(text: str, name: str) -> int | None:
     """The value of an argument that is a whole number above nothing."""
     value = stated(text, name)
     return int(value) if value.isascii() and value.isdigit() and 0 < int(value[:16]) < 10**15 else None
+
+
+def finish(made: Builder, ledger: dict[str, float], devices: float | None = None) -> None:
+    """Give a run its ledger and its number of devices, without what no machine has."""
+    made.ledger = {line: value for line, value in ledger.items() if 0 <= value <= _MOST}
+    if devices:
+        made.set(accelerators=devices)
+    for setting, value in list(made.settings.items()):
+        if isinstance(value, int) and not isinstance(value, bool) and value > _MOST_COUNT:
+            del made.settings[setting]
 
 
 class Ranks:

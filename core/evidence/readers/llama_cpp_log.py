@@ -12,8 +12,9 @@ ledger.  A load that only measured what fits ("fit") is left out.
 import re
 from dataclasses import replace
 
+from core.errors import Problem
 from core.evidence.readers.common import Builder, Reading, count, problem, text_of, together
-from core.evidence.readers.engine_log import MIB, marked_lines, size
+from core.evidence.readers.engine_log import MIB, finish, marked_lines, size
 
 KEY, WHOLE = "llama_cpp_log", False
 _ANY = (
@@ -77,15 +78,17 @@ def looks_like(text: str, _name: str) -> bool:
 def read(text: str, name: str) -> Reading:
     """The runs of every load of a model."""
     loads: list[_Load] = []
-    for number_, line in marked_lines(text, _MARKS):
+    told: list[Problem] = []
+    for number_, line in marked_lines(text, _MARKS, name, told):
         if not loads or ("loaded meta data with" in line and loads[-1].began):
             loads.append(_Load(name, number_, loads[-1].made if loads else None))
         loads[-1].take(line, number_)
     readings = [load.reading() for load in loads if not load.trial or len(loads) == 1]
     found = together(readings)
     if found.runs:
-        return Reading(found.runs, tuple(p for p in found.problems if p.code != "reading.no_figures"))
-    return Reading((), (problem("no_figures", name, tool=KEY),))
+        kept = [p for p in found.problems if p.code != "reading.no_figures"]
+        return Reading(found.runs, (*kept, *told))
+    return Reading((), (problem("no_figures", name, tool=KEY), *told))
 
 
 class _Load:
@@ -273,6 +276,7 @@ class _Load:
             for entry, value in held.items():
                 line = f"{entry}_host" if _HOST.match(name) else entry
                 made.ledger[line] = made.ledger.get(line, 0.0) + value
+        finish(made, made.ledger)
         if len(devices) > 1:
             made.rest["devices"] = {name: dict(held) for name, held in list(devices.items())[:32]}
             made.set(accelerators=made.settings.get("accelerators") or len(devices))

@@ -6,8 +6,9 @@ figure for latent attention, one line a pool where there are several, the recurr
 
 import re
 
+from core.errors import Problem
 from core.evidence.readers.common import Builder, Reading, count, number, together
-from core.evidence.readers.engine_log import Ranks, flag, marked_lines, size, stated, whole
+from core.evidence.readers.engine_log import Ranks, finish, flag, marked_lines, size, stated, whole
 
 KEY, WHOLE = "sglang_log", False
 _ANY = ("KV Cache is allocated", "max_total_num_tokens=", "Memory pool end", "Load weight end")
@@ -40,12 +41,14 @@ def looks_like(text: str, _name: str) -> bool:
 def read(text: str, name: str) -> Reading:
     """One run a start of the engine."""
     starts: list[_Start] = []
-    for number_, line in marked_lines(text, _MARKS):
+    told: list[Problem] = []
+    for number_, line in marked_lines(text, _MARKS, name, told):
         begins = "server_args=ServerArgs(" in line
         if not starts or (begins and (starts[-1].ranks or starts[-1].configured)):
             starts.append(_Start(name, number_))
         starts[-1].take(line)
-    return together(start.reading() for start in starts if start.ranks or len(starts) == 1)
+    made = together(start.reading() for start in starts if start.ranks or len(starts) == 1)
+    return made + Reading((), tuple(told))
 
 
 class _Start:
@@ -178,9 +181,8 @@ class _Start:
             ledger["kv_cache_tokens"] = self.total_tokens
         if ledger:
             made.converted("gigabytes_are_gibibytes")
-        made.ledger = ledger
         held = made.settings
-        made.set(accelerators=held.get("tensor_parallel", 0) * held.get("pipeline_parallel", 1) or None)
+        finish(made, ledger, held.get("tensor_parallel", 0) * held.get("pipeline_parallel", 1))
         if others := self.ranks.others():
             made.rest["ranks"] = others
         return made.reading()

@@ -17,6 +17,7 @@ _FACTORS = {
 }
 _MOST_DEVICES = 1024
 _MOST_SAMPLES = 1_000_000  # of all devices
+_MOST_READING = 1e9  # of anything in the units of the tool
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
@@ -58,14 +59,14 @@ class Devices:
             return
         for figure, text in values.items():
             value = number(text)
-            if value is None or value < 0 or not math.isfinite(value) or self._left <= 0:
+            if value is None or not 0 <= value <= _MOST_READING or self._left <= 0:
                 continue
             self._left -= 1
             held.setdefault(figure, []).append(value * _FACTORS[figure])
 
     def total(self, index: str, mib: float | None) -> None:
         """The memory that the device has."""
-        if index in self._made and mib:
+        if index in self._made and mib and 0 < mib <= _MOST_READING:
             self._made[index].ledger["device_total"] = mib * MIB
 
     def told(self, index: str, **facts: object) -> None:

@@ -6,8 +6,9 @@ of each kind holds.  What it calls MB is MiB.
 
 import re
 
+from core.errors import Problem
 from core.evidence.readers.common import Builder, Reading, count, number, together
-from core.evidence.readers.engine_log import MIB, Ranks, marked_lines, size
+from core.evidence.readers.engine_log import MIB, Ranks, finish, marked_lines, size
 
 KEY, WHOLE = "tensorrt_llm_log", False
 _ANY = (
@@ -65,12 +66,14 @@ def looks_like(text: str, _name: str) -> bool:
 def read(text: str, name: str) -> Reading:
     """One run a start of the engine: a version is printed at each."""
     starts: list[_Start] = []
-    for number_, line in marked_lines(text, _MARKS):
+    told: list[Problem] = []
+    for number_, line in marked_lines(text, _MARKS, name, told):
         begins = "TensorRT-LLM version" in line or "TensorRT LLM version" in line
         if not starts or (begins and "kv_cache" in starts[-1].ranks.ledger()):
             starts.append(_Start(name, number_))
         starts[-1].take(line)
-    return together(start.reading() for start in starts if start.ranks or len(starts) == 1)
+    made = together(start.reading() for start in starts if start.ranks or len(starts) == 1)
+    return made + Reading((), tuple(told))
 
 
 class _Start:
@@ -114,7 +117,7 @@ class _Start:
                 0.0, ledger["peak"] - sum(ledger.get(part, 0.0) for part in parts)
             )
             made.converted("activation_of_peak")
-        made.ledger = ledger
+        finish(made, ledger)
         if others := self.ranks.others():
             made.rest["ranks"] = others
         return made.reading()

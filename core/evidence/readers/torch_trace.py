@@ -17,7 +17,8 @@ from core.evidence.run import Operator
 KEY, WHOLE = "torch_profiler", True
 MOST_CHARACTERS = 2**29  # of a trace, unpacked
 _MOST_EVENT = 2**20
-_MOST_NAMES = 20_000
+_MOST_NAMES = 5000
+_MOST_NAME = 250
 _MOST_INTERVALS = 4_000_000
 _MOST_FAILURES = 200
 _PIECE = 2**20
@@ -174,7 +175,8 @@ class _Trace:
             return Reading((), (*made.problems, problem("no_kernels", made.name)))
         ordered = sorted(self._kernels.items(), key=lambda item: -item[1][0])
         made.operators = [
-            Operator(text_of(name) or "?", seconds, int(calls)) for name, (seconds, calls) in ordered
+            Operator(text_of(name[:_MOST_NAME]) or "?", seconds, int(calls))
+            for name, (seconds, calls) in ordered
         ]
         if self._steps:
             made.rest["profiler_steps"] = len(self._steps)

@@ -10,8 +10,9 @@ is too small.
 
 import re
 
+from core.errors import Problem
 from core.evidence.readers.common import Builder, Reading, count, number, together
-from core.evidence.readers.engine_log import Ranks, flag, marked_lines, size, stated, whole
+from core.evidence.readers.engine_log import Ranks, finish, flag, marked_lines, size, stated, whole
 
 KEY, WHOLE = "vllm_log", False
 _ANY = (
@@ -107,12 +108,14 @@ def looks_like(text: str, _name: str) -> bool:
 def read(text: str, name: str) -> Reading:
     """One run a start of the engine."""
     starts: list[_Start] = []
-    for number_, line in marked_lines(text, _MARKS):
+    told: list[Problem] = []
+    for number_, line in marked_lines(text, _MARKS, name, told):
         rank = _rank(line)
         if not starts or _begins(line, rank, starts[-1]):
             starts.append(_Start(name, number_))
         starts[-1].take(line, rank)
-    return together(start.reading() for start in starts if start.ranks or len(starts) == 1)
+    made = together(start.reading() for start in starts if start.ranks or len(starts) == 1)
+    return made + Reading((), tuple(told))
 
 
 def _rank(line: str) -> str:
@@ -229,9 +232,11 @@ class _Start:
         """The run of this start."""
         made, ledger = self.made, self.ranks.ledger()
         self._completed(ledger)
-        made.ledger = ledger
-        devices = made.settings.get("tensor_parallel", 0) * made.settings.get("pipeline_parallel", 1)
-        made.set(accelerators=devices * made.settings.get("data_parallel", 1) or None)
+        held = made.settings
+        devices = (
+            held.get("tensor_parallel", 0) * held.get("pipeline_parallel", 1) * held.get("data_parallel", 1)
+        )
+        finish(made, ledger, devices)
         if others := self.ranks.others():
             made.rest["ranks"] = others
         if self.not_started:
