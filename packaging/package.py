@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 if sys.version_info < (3, 11):
@@ -55,16 +56,18 @@ def linux(options: argparse.Namespace) -> list[Path]:
 
     epoch, name = frozen.source_date(), f"inferometer-{version()}-linux-{os.uname().machine}"
     work = BUILD / "work" / "packages"
-    runtime = (
-        options.runtime.read_bytes()
-        if options.runtime
-        else appimage.fetched_runtime(BUILD / "cache" / "appimage")
-    )
+    kept = BUILD / "cache" / "appimage"
+    runtime = options.runtime.read_bytes() if options.runtime else appimage.fetched_runtime(kept)
     package = PACKAGES / f"inferometer_{version()}_{deb.architecture()}.deb"
     image, files = PACKAGES / f"{name}.AppImage", PACKAGES / f"{name}.tar.xz"
-    timed(package, lambda: deb.build(FROZEN, package, work, version(), epoch))
-    timed(image, lambda: appimage.build(FROZEN, image, work, epoch, runtime))
-    timed(files, lambda: archive.build(FROZEN, files, work, epoch))
+    makers = {
+        package: lambda: deb.build(FROZEN, package, work / "deb", version(), epoch),
+        image: lambda: appimage.build(FROZEN, image, work / "appimage", epoch, runtime),
+        files: lambda: archive.build(FROZEN, files, work / "archive", epoch),
+    }
+    with ThreadPoolExecutor(len(makers)) as pool:  # packing takes minutes, each on one processor
+        for made in [pool.submit(timed, path, make) for path, make in makers.items()]:
+            made.result()
     return [package, image, files]
 
 

@@ -12,7 +12,7 @@ sys.path.insert(0, str(HERE))
 import tree
 
 # The first filter makes code of x86 processors pack better; every xz since 2009 reads it.
-FILTERS = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
+FILTERS = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 9}]
 
 
 def build(program: Path, target: Path, work: Path, epoch: int) -> None:

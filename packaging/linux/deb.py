@@ -99,7 +99,7 @@ def build(program: Path, target: Path, work: Path, version: str, epoch: int, fas
     """Write the package; ``fast`` packs it barely, for looking into it."""
     shutil.rmtree(work, ignore_errors=True)
     lay(program, work, version, epoch)
-    packing = ["-Zgzip", "-z1"] if fast else ["-Zxz", "-z9", "-Sextreme"]
+    packing = ["-Zgzip", "-z1"] if fast else ["-Zxz", "-z9"]
     environ = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch)}
     command = ["dpkg-deb", "--root-owner-group", *packing, "--build", str(work), str(target)]
     subprocess.run(command, check=True, env=environ, stdout=subprocess.DEVNULL)
