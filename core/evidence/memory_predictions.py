@@ -14,9 +14,9 @@ from core.memory.llama_compute import fetches_experts, file_type
 from core.memory.llama_rules import n_ubatch
 from core.memory.plan import MemoryPlan
 from core.memory.uncertainty import band_of
+from core.memory.vllm_compressed import compresses
 from core.model.formats import bits_per_weight
 from core.model.parameters import stored_parameters
-from core.spec.architecture import CompressedAttention
 from core.spec.scenario import Scenario
 from core.units import GIB
 
@@ -118,8 +118,8 @@ def _vllm(record: MeasuredMemory, scenario: Scenario) -> Values:
         pool = round(seen * GIB)
     elif seen is not None and seen <= 0:
         values["kv_cache_gib"] = "no_room"
-    if _is_compressed(scenario):
-        # How the pages of compressed layers are laid out is not known.
+    if compresses(scenario.model.architecture) and not record.batched_tokens:
+        # States are held for all tokens of a batch, and its peak is large: its size decides.
         cache = ("kv_cache_gib", "kv_needed_gib", "kv_tokens", "max_concurrency", "gpu_blocks")
         return {**values, **dict.fromkeys(cache, "compressed")}
     page = {group.page_bytes for group in plan.demand.groups}
@@ -139,11 +139,6 @@ def _vllm(record: MeasuredMemory, scenario: Scenario) -> Values:
         if vllm.prints_by_length(scenario) and not plan.demand.is_plain:
             values["kv_tokens"] = "length"
     return values
-
-
-def _is_compressed(scenario: Scenario) -> bool:
-    mixers = (m for g in scenario.model.architecture.kinds for m in g.token_mixers)
-    return any(isinstance(mixer, CompressedAttention) for mixer in mixers)
 
 
 def _tokens(plan: MemoryPlan, pool: int, length: int) -> float:

@@ -37,7 +37,7 @@ _GIB = re.compile(r"(\d+(?:\.\d+)?) ?gib (visible|free)")
 _GB = re.compile(r"(\d+) ?gb")
 # Spelling of a format in logs → key, the first that is found.
 _WEIGHTS: tuple[tuple[str, str], ...] = (
-    (r"fp8/fp4|fp4/fp8", "fp8_fp4_experts"),
+    (r"fp8/fp4|fp4/fp8", "fp8_block_mxfp4_experts"),
     (r"nvfp4", "nvfp4"),
     (r"mxfp4", "mxfp4_experts"),
     (r"mxfp8", "mxfp8"),

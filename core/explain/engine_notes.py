@@ -35,7 +35,8 @@ def _memory(scenario: Scenario) -> tuple[Phrase, ...]:
     kinds = (mixer for group in scenario.model.architecture.kinds for mixer in group.token_mixers)
     if scenario.engine.name != "textbook" and any(isinstance(m, CompressedAttention) for m in kinds):
         values = {"engine": name, "model": scenario.model.name}
-        return (Phrase("engine_notes.memory_compressed", values),)
+        paged = "_paged" if scenario.engine.name == "vllm" else ""
+        return (Phrase(f"engine_notes.memory_compressed{paged}", values),)
     return ()
 
 

@@ -6,6 +6,7 @@ from functools import cache
 
 from core.memory.demand import CacheDemand, PageGroup, WindowKind
 from core.memory.kinds import layer_kinds, padded_heads, state_layers
+from core.memory.vllm_compressed import compressed_groups, compresses
 from core.memory.vllm_rules import Band
 from core.model.cache import recurrent_state_bytes
 from core.spec.architecture import Architecture
@@ -36,6 +37,9 @@ def demand(
     manager, and before 0.21 where page sizes differ, every layer keeps all tokens.
     With recurrent layers a block is enlarged until it holds a state, and a state takes a whole page.
     """
+    if compresses(arch):
+        states_of = recurrent_state_bytes(arch, tensor_parallel)
+        return CacheDemand(compressed_groups(arch, cache_format, block), states_of)
     tokens: dict[_Type, list[tuple[int, Fraction]]] = {}
     kinds = layer_kinds(arch, cache_format, tensor_parallel)
     for kind in kinds if latent else padded_heads(arch, cache_format, tensor_parallel):

@@ -132,6 +132,12 @@ def most_over_pcie() -> int:
     return int(_file()["custom_all_reduce"]["devices_over_pcie"])
 
 
+def compressed_rules() -> dict[str, Any]:
+    """Sizes of a compressed cache: blocks in tokens, alignment and what is beside an FP8 vector in bytes."""
+    rules: dict[str, Any] = _file()["compressed"]
+    return rules
+
+
 def vocabulary_multiple() -> int:
     """The vocabulary is padded to a multiple of this."""
     return int(_file()["vocabulary_multiple"]["value"])

@@ -83,7 +83,8 @@ def test_what_the_system_recommends_for_the_gpu(total: float, limit: float) -> N
     [
         ("mlx", "Qwen3-4B", "memory_mlx"),
         ("transformers", "Qwen3-4B", "memory_transformers"),
-        ("vllm", "DeepSeek-V4-Flash", "memory_compressed"),
+        ("sglang", "DeepSeek-V4-Flash", "memory_compressed"),
+        ("vllm", "DeepSeek-V4-Flash", "memory_compressed_paged"),
     ],
 )
 def test_the_product_says_where_no_log_was_compared(engine: str, model: str, key: str) -> None:

@@ -14,7 +14,9 @@ from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
 from core.memory.build import build_ledger, plan_memory
 from core.memory.capacity import capacity, printed_concurrency
+from core.memory.demand import CacheDemand
 from core.memory.ledger import Ledger, LineKey
+from core.memory.vllm_compressed import compressed_groups
 from core.spec.checks import check
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, Precision
@@ -169,3 +171,40 @@ def test_cache_that_gpt_oss_120b_needs_at_full_length() -> None:
     plan = plan_memory(scenario_of(row))
     needed = plan.demand.reserved_bytes(131_072, 1024)
     assert needed / GIB == pytest.approx(row["observed"]["kv_needed_gib"], rel=0.005)
+
+
+def _flash(fmt: str = "fp8") -> CacheDemand:
+    return CacheDemand(compressed_groups(load_model("DeepSeek-V4-Flash").architecture, fmt, 256))
+
+
+def test_groups_of_a_compressed_cache() -> None:
+    """https://github.com/vllm-project/vllm/issues/54703: blocks of 256, 64, 64, 4 and 8 tokens; the largest
+    group, entries and indexers of 62 layers, has 1,002,240 bytes."""
+    groups = _flash().groups
+    assert [(g.page_tokens, g.window) for g in groups] == [
+        (256, None),
+        (64, 128),
+        (64, 128),
+        (4, 8),
+        (8, 128),
+    ]
+    assert {g.page_bytes for g in groups} == {1_002_240}
+
+
+@pytest.mark.parametrize(("length", "gib"), [(30_000, 6.66), (13_528, 5.44)])
+def test_what_a_request_of_a_compressed_model_reserves(length: int, gib: float) -> None:
+    """https://github.com/vllm-project/vllm/issues/44376: the offline class writes 16,384 tokens at once; the
+    layout of that release (0.22) is 5 % larger than that of 0.28."""
+    found = _flash().reserved_bytes(length, 16_384) / GIB
+    assert 0.945 * gib < found < gib
+
+
+def test_concurrency_of_a_compressed_model() -> None:
+    """https://github.com/vllm-project/vllm/issues/51041: 7.01 GiB hold 1.11 requests of 912,128 tokens."""
+    found = 7.01 * GIB / _flash().reserved_bytes(912_128, 8192)
+    assert found == pytest.approx(1.11, rel=0.03)
+
+
+def test_long_batches_outweigh_the_cache_of_a_compressed_model() -> None:
+    small, large = (_flash().reserved_bytes(30_000, tokens) for tokens in (2048, 16_384))
+    assert large > 4 * small
