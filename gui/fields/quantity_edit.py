@@ -89,6 +89,7 @@ class QuantityEdit(QLineEdit):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
+        self._just_clicked = False
         self._meta = meta
         self._whole = whole
         self._optional = optional
@@ -341,10 +342,18 @@ class QuantityEdit(QLineEdit):
         event.accept()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Coming by keyboard selects all."""
+        """Coming here selects all, so that what is typed replaces it; a second click sets the cursor."""
         super().focusInEvent(event)
+        self._just_clicked = event.reason() == Qt.FocusReason.MouseFocusReason
         if event.reason() in (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason):
             self.selectAll()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """The click that brought the focus; a text that was drawn over stays selected."""
+        super().mouseReleaseEvent(event)
+        if self._just_clicked and not self.hasSelectedText():
+            self.selectAll()
+        self._just_clicked = False
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """Put the text in order, unless it is refused: then it stays to be repaired."""

@@ -3,7 +3,7 @@
 import re
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from core.errors import InferometerError, Problem
@@ -44,6 +44,7 @@ class RangeEdit(QLineEdit):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._just_clicked = False
         self._meta = FieldMeta("", 0, "quantity", None, None)
         self._shown = ""
         self._marked = False
@@ -105,7 +106,15 @@ class RangeEdit(QLineEdit):
         super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Coming by keyboard selects all."""
+        """Coming here selects all, so that what is typed replaces it; a second click sets the cursor."""
         super().focusInEvent(event)
+        self._just_clicked = event.reason() == Qt.FocusReason.MouseFocusReason
         if event.reason() in (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason):
             self.selectAll()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """The click that brought the focus; a text that was drawn over stays selected."""
+        super().mouseReleaseEvent(event)
+        if self._just_clicked and not self.hasSelectedText():
+            self.selectAll()
+        self._just_clicked = False

@@ -348,3 +348,17 @@ def test_letters_choose_an_entry_wherever_its_name_has_them(qtbot: QtBot) -> Non
     editor._typed_at = 0.0
     QTest.keyClicks(editor.view(), "awq")  # the open list only marks
     assert (editor.view().currentIndex().row(), editor.value) == (3, "INT8")
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_click_that_brings_the_focus_selects_all(qtbot: QtBot, first: bool) -> None:
+    """A person who clicks on a number and types wants that number, not digits added to the old one."""
+    editor = QuantityEdit(USERS, whole=True)
+    editor.set_value(1)
+    shown(qtbot, editor)
+    editor.clearFocus()
+    for _ in range(1 if first else 2):
+        QTest.mouseClick(editor, Qt.MouseButton.LeftButton, pos=QPoint(editor.width() // 2, 10))
+        QTest.qWait(QApplication.doubleClickInterval() + 50)
+    QTest.keyClicks(editor, "2")
+    assert editor.text() == ("2" if first else "12")

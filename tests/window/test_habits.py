@@ -1,6 +1,8 @@
 """Habits: text size, unit of memory, layout, what's this, presets, pins that come back."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -27,6 +29,7 @@ from gui.window import MainWindow
 from gui.window_state import WindowState
 from gui.workspaces.registry import KEYS
 
+ROOT = Path(__file__).resolve().parents[2]
 CARD_WORDS = {  # what the field calls them, in the reader's words
     "time_to_first_token": "first token",
     "time_per_output_token": "token",
@@ -574,3 +577,17 @@ def test_pins_alone_are_no_unsaved_work(
     assert window.recovery is not None
     window.recovery.keep()
     assert not window.recovery.file.exists()
+
+
+def test_nothing_of_this_is_imported_before_the_window_is_painted() -> None:
+    """The start pays for none of it."""
+    late = "habits whats_this user_presets pin_store palette palette_question dialogs.presets"
+    code = (
+        "import sys; from gui.app import application, start; app = application(); "
+        "window = start(app, None).window; "
+        f"print([n for n in '{late}'.split() if f'gui.{{n}}' in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stdout.strip() == "[]", done.stderr

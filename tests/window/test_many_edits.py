@@ -18,7 +18,7 @@ from core.spec.scenario import Scenario
 from gui.window import MainWindow
 
 EDITS = int(os.environ.get("INFEROMETER_EDITS", "0")) or 200
-MOST_GROWTH = 5 * 2**20  # bytes: the bar
+MOST_GROWTH = 5_000_000  # bytes: the bar
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 CHANGES: tuple[tuple[str, tuple[object, ...]], ...] = (
     ("workload.users", tuple(range(1, 200))),
