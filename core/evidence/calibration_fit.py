@@ -22,7 +22,7 @@ _ROUNDS = 40
 _FOLDS, _REPEATS = 8, 3
 _LEAST_RUNS = 3
 # A gain must be so many standard errors, and more the fewer the runs.
-_SURE, _SURE_OF_FEW = 2.0, 50.0
+_SURE, _SURE_OF_FEW = 2.5, 50.0
 _LEAST_GAIN = 0.002  # of the median error, a share
 _CLIPPED = 2.0  # of a figure's own scatter
 _STEEP = 1e-6

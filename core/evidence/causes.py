@@ -28,7 +28,8 @@ LARGE = 0.2  # of a figure: worth looking for a cause
 _LEAST_EXPLAINED = 0.15
 _MOST = 6  # causes told
 _SEVERAL = 4  # users
-_STATED, _NOT_STATED, _HINTED, _UNLIKELY = 0.15, 0.6, 1.0, 0.25  # how plausible a change is beforehand
+# How plausible a change is beforehand.
+_STATED, _UNLIKELY, _NOT_STATED, _LIKELY, _HINTED = 0.15, 0.25, 0.6, 0.75, 1.0
 _HOT, _THROTTLED, _NEAR_LIMIT = 83.0, 0.93, 0.95  # °C; share of the boost clock; of the power limit
 _UTILIZATIONS = (0.8, 0.85, 0.9, 0.92, 0.95)
 _LOCAL = ("llamacpp", "ollama")
@@ -265,7 +266,7 @@ def _load(run: Run, scenario: Scenario) -> Iterator[WhatIf]:
     if scenario.workload.load == "users" and run.origin.tool == "observed":
         for factor in (2, 4, 8):
             change = (Change("workload.users", users * factor),)
-            yield WhatIf("more_users", change, _NOT_STATED, (("users", users * factor),))
+            yield WhatIf("more_users", change, _LIKELY, (("users", users * factor),))
     if engine in SERVER_ENGINES and users >= _SEVERAL:
         likely = _STATED if run.setting.sequences is not None else _UNLIKELY
         change = (Change("engine.max_num_seqs", users // 4),)

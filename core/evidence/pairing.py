@@ -55,7 +55,8 @@ class Comparison:
     @property
     def slow_error(self) -> float:
         """Logarithm of how much slower than measured it is predicted; of rates the reverse."""
-        sign = -1.0 if KINDS[self.figure].metric in RATES else 1.0
+        kind = KINDS[self.figure]
+        sign = -1.0 if kind.inverse or kind.metric in RATES else 1.0
         return sign * float(np.log(self.predicted / self.measured))
 
 

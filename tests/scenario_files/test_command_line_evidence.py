@@ -1,0 +1,129 @@
+"""The commands that lay measurements beside the model: validate of any runs, calibrate, diagnose."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# As `vllm bench serve` writes it; figures of an imagined server that is a fifth slower than predicted.
+RESULT = {
+    "date": "20260401-120000",
+    "backend": "vllm",
+    "model_id": "meta-llama/Llama-3.1-8B-Instruct",
+    "num_prompts": 200,
+    "request_rate": "inf",
+    "burstiness": 1.0,
+    "completed": 200,
+}
+
+
+def result(users, ttft, tpot):
+    sizes = {"total_input_tokens": 200 * 1024, "total_output_tokens": 200 * 512, "duration": 100.0}
+    return {**RESULT, **sizes, "max_concurrency": users, "mean_ttft_ms": ttft, "mean_tpot_ms": tpot}
+
+
+@pytest.fixture
+def home(tmp_path):
+    return {**os.environ, "INFEROMETER_HOME": str(tmp_path / "home")}
+
+
+def run(home, *arguments):
+    command = [sys.executable, "-m", "core", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", env=home)
+
+
+def estimated(home, sample, users):
+    tree = json.loads(Path(sample).read_text(encoding="utf-8"))
+    tree["workload"]["users"] = users
+    path = Path(home["INFEROMETER_HOME"]).parent / f"u{users}.json"
+    path.write_text(json.dumps(tree), encoding="utf-8")
+    speed = json.loads(run(home, "estimate", path, "--json").stdout)["speed"]
+    return (
+        1e3 * speed["time_to_first_token_s"]["expected"],
+        1e3 * speed["time_per_output_token_s"]["expected"],
+    )
+
+
+@pytest.fixture
+def files(home, samples, tmp_path):
+    made = []
+    for users in (1, 2, 4, 8, 12, 16):
+        first, each = estimated(home, samples[0], users)
+        path = tmp_path / f"vllm-infqps-concurrency{users}.json"
+        path.write_text(json.dumps(result(users, 1.25 * first, 1.25 * each)), encoding="utf-8")
+        made.append(path)
+    return made
+
+
+@pytest.mark.slow
+def test_runs_are_validated_calibrated_and_used_by_name(home, files, samples, tmp_path):
+    done = run(home, "validate", *files, "--scenario", samples[0], "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    tree = json.loads(done.stdout)
+    assert [r["reason"] for r in tree["runs"]] == [None] * 6 and not tree["problems"]
+    each = next(f for f in tree["runs"][3]["figures"] if f["figure"] == "time_per_output_token")
+    assert each["predicted"] / each["measured"] == pytest.approx(0.8, abs=0.02)
+    assert {a["field"] for a in tree["runs"][0]["assumed"]} >= {"precision.weights", "engine.version"}
+
+    fit = run(home, "calibrate", *files, "--scenario", samples[0], "--name", "lab", "--json")
+    assert (fit.returncode, fit.stderr) == (0, "")
+    found = json.loads(fit.stdout)
+    assert found["refused"] == [] and found["after"] < 0.08 < 0.15 < found["before"]
+    assert Path(found["file"]).is_file() and len(found["calibration"]["source"]) == 6
+
+    named = json.loads(samples[0].read_text(encoding="utf-8"))
+    named["engine"]["calibration"] = "lab"
+    path = tmp_path / "named.json"
+    path.write_text(json.dumps(named), encoding="utf-8")
+    plain = json.loads(run(home, "estimate", samples[0], "--json").stdout)
+    tuned = json.loads(run(home, "estimate", path, "--json").stdout)
+    assert (plain["calibration"], tuned["calibration"]) == (None, "lab")
+    key = "time_per_output_token_s"
+    assert tuned["speed"][key]["expected"] / plain["speed"][key]["expected"] == pytest.approx(1.25, abs=0.08)
+    assert '"lab"' in run(home, "estimate", path).stdout
+    elsewhere = {**home, "INFEROMETER_HOME": str(tmp_path / "empty")}
+    lost = json.loads(run(elsewhere, "estimate", path, "--json").stdout)
+    assert lost["calibration"] is None and "calibration.missing" in {n["code"] for n in lost["notes"]}
+
+
+@pytest.mark.slow
+def test_a_refusal_says_why_and_what_to_measure(home, files, samples):
+    done = run(home, "calibrate", files[0], "--scenario", samples[0], "--name", "few")
+    assert done.returncode == 0 and "One run is too few" in done.stdout
+    assert done.stdout.count("users at once") == 3
+    chinese = run(home, "calibrate", files[0], "--scenario", samples[0], "--name", "few", "--lang", "zh_CN")
+    assert "至少需要三次" in chinese.stdout
+    assert not (Path(home["INFEROMETER_HOME"]) / "data" / "calibrations").exists()
+
+
+def test_wrong_names_and_factors_are_sentences(home, samples, tmp_path):
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(result(8, 500.0, 25.0)), encoding="utf-8")
+    for arguments in (["--name", " "], ["--name", "x", "--factors", "luck"]):
+        done = run(home, "calibrate", path, *arguments)
+        assert done.returncode == 2 and done.stdout == "" and "Traceback" not in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    done = run(home, "validate", tmp_path / "gone.json")
+    assert done.returncode == 2 and "gone.json" in done.stderr
+
+
+def test_diagnose_places_and_names_causes(home, samples, tmp_path):
+    done = run(home, "diagnose", samples[0], "--tpot", "60", "--ttft", "2000")
+    assert (done.returncode, done.stderr) == (0, "")
+    for word in ("Bound", "Estimate", "60.0 ms", "far worse than the estimate", "Check:"):
+        assert word in done.stdout, word
+    tree = json.loads(run(home, "diagnose", samples[0], "--tpot", "60", "--json").stdout)
+    assert tree["figures"][0]["state"] == "much_worse" and tree["suspects"]
+    assert tree["figures"][0]["bound"] < tree["figures"][0]["estimate"]["low"]
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(result(8, 500.0, 25.0)), encoding="utf-8")
+    loaded = json.loads(run(home, "diagnose", samples[0], "--run", path, "--json").stdout)
+    assert {f["figure"]: f["observed"] for f in loaded["figures"]}["time_per_output_token"] == 0.025
+    nothing = run(home, "diagnose", samples[0])
+    assert nothing.returncode == 2 and "at least one observation" in nothing.stderr
+    chinese = run(home, "diagnose", samples[0], "--tpot", "60", "--lang", "zh_CN").stdout
+    assert "物理极限" in chinese and "对策" in chinese
