@@ -128,6 +128,7 @@ class Habits(QObject):
             if action.property("own"):
                 menu.removeAction(action)
                 action.deleteLater()
+        menu.setToolTipsVisible(True)
         kept = self.presets.all()
         before = [menu.addSeparator()] if menu.actions() and kept else []
         for preset in kept:

@@ -249,7 +249,8 @@ class WhatsThis(QObject):
             entry = ENTRIES[said.entry]
             name = words.phrase(entry.name)
             if name != said.title and words.phrase(entry.text) not in said.texts:
-                popover.text(f"{name}: {words.phrase(entry.text)}", "caption", "ink3")
+                more = words("units.told", name=name, value=words.phrase(entry.text))
+                popover.text(more, "caption", "ink3")
         popover.settle()
         popover.open_below(place)
         return said
