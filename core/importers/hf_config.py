@@ -58,6 +58,28 @@ def architecture_from_config(
         raise _impossible(error, text.model_type) from None
 
 
+# Families as the catalogue names them, where an engine treats one in a way of its own.
+_FAMILY_OF = {
+    "phi": "Phi",
+    "phi3": "Phi-3",
+    "mistral": "Mistral",
+    "starcoder2": "StarCoder2",
+    "gpt_bigcode": "StarCoder",
+    "gpt_neox": "GPT-NeoX",
+    "gptj": "GPT-J",
+    "gpt2": "GPT-2",
+    "bloom": "BLOOM",
+    "mpt": "MPT",
+    "falcon": "Falcon",
+    "chatglm": "ChatGLM",
+    "qwen": "Qwen",
+    "qwen2": "Qwen2",
+    "dbrx": "DBRX",
+    "cohere": "Command R",
+    "cohere2": "Command R7B",
+}
+
+
 def model_from_config(
     config: Mapping[str, Any],
     name: str,
@@ -86,7 +108,7 @@ def model_from_config(
     try:
         return Model(
             name=name,
-            family=family,
+            family=family or _FAMILY_OF.get(_readers(config)[0].model_type, ""),
             released=released,
             licence=licence,
             max_context=context,

@@ -239,3 +239,12 @@ def test_a_broken_file_is_refused_in_words(data: st.DataObject) -> None:
 def test_data_is_the_projects_own() -> None:
     for name in resources.names("data/models", ".json"):
         assert "/work/" not in resources.read_text(name)
+
+
+@pytest.mark.parametrize(("model_type", "family"), [("phi3", "Phi-3"), ("mistral", "Mistral"), ("llama", "")])
+def test_families_that_engines_treat_in_their_own_way(model_type: str, family: str) -> None:
+    """llama.cpp keeps the whole context of these, whatever window the file states."""
+    config = {**LLAMA, "model_type": model_type, "sliding_window": 2047}
+    found = model_from_config({**config, "architectures": []}, "x")
+    assert found.family == family
+    assert model_from_config(config, "x", family="mine").family == "mine"
