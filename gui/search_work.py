@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from core.planning.offers import Offer
-from core.planning.recommend import Recommendation, recommend, verified_one
+from core.planning.recommend import Recommendation, recommend, verified_one, verifying
 from core.planning.what_runs import WhatRuns, what_runs
 from core.spec.scenario import Scenario
 
@@ -48,17 +48,9 @@ def hardware(scenario: Scenario, dress: Dress, verify: int = _VERIFIED) -> Itera
     if state is None:
         return
     took = time.perf_counter() - begun
-    for number in range(min(verify, len(state.offers))):
-        yield Found(state, took, dress(state), number)
-        state = with_verified(state, number)
-        yield Found(state, took, dress(state))
-
-
-def with_verified(state: Recommendation, number: int) -> Recommendation:
-    """The state with one offer simulated."""
-    offers = list(state.offers)
-    offers[number] = verified_one(offers[number])
-    return replace(state, offers=tuple(offers))
+    for found in verifying(scenario, state.offers, verify):
+        state = replace(state, offers=found.offers)
+        yield Found(state, took, dress(state), found.number)
 
 
 def simulated(offer: Offer) -> Iterator[Offer]:

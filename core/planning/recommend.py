@@ -3,7 +3,8 @@
 For each device and count one combination is offered: the widest weights that meet every target, or in a
 search by speed or energy the fastest formats.  Combinations that the bounds of ``search_bounds`` allow
 are estimated by the same functions as a scenario, the most promising first, so rows come at once; the
-best are then simulated.
+best are then simulated (``core.planning.verify``), and what a simulation does not confirm goes behind.
+Near misses are tried with other settings of the engine.
 """
 
 import math
@@ -15,15 +16,13 @@ from typing import Any
 from core.planning.cost import FALLBACK_TDP_W
 from core.planning.offers import Offer, Shortfall, distance, estimated, merit, nearness, ranked, shortfall
 from core.planning.search_space import Combination, Reason, combinations
-from core.serving.simulator import simulate
-from core.spec.change import with_values
+from core.planning.verify import tuned, verified_one, verifying
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.search import Rank
 
-_VERIFIED = 3
-_REQUESTS = 600  # of a verifying run
-_MINUTES = 1e5  # s, a run ends by the number of its requests
+_TUNED = 48  # estimates of near misses with other settings
+_CLOSE = 1.3  # times a target, what settings of the engine may mend
 _REFINED = 120  # estimates
 _FAR = 2.0  # times a target; other formats of the same device change less
 _DOUBT = 2.0  # times the speed wanted, by the guess
@@ -79,23 +78,17 @@ def recommend(scenario: Scenario, verify: int = 0, portion: int = 24) -> Iterato
             yield _state(offers, picker.near, tally, rank, finished=False)
     if rank in ("speed", "energy"):
         offers = picker.refined(offers, open_ones)
-    state = _state(offers, picker.near, tally, rank, finished=True)
+    close = [offer for offer in picker.near if distance(offer) <= _CLOSE]
+    mended = tuned(scenario, close, _TUNED)
+    offers += mended
+    devices = {(o.device.name, o.count) for o in mended}
+    near = [o for o in picker.near if (o.device.name, o.count) not in devices]
+    state = _state(offers, near, tally, rank, finished=True)
     yield state
     if verify and state.offers:
-        yield replace(state, offers=verified(state.offers, verify))
-
-
-def verified(offers: tuple[Offer, ...], count: int = _VERIFIED) -> tuple[Offer, ...]:
-    """The first ``count`` with a simulation of a few hundred requests each."""
-    return tuple(verified_one(o) if i < count else o for i, o in enumerate(offers))
-
-
-def verified_one(offer: Offer, requests: int = _REQUESTS) -> Offer:
-    """The offer with a simulation beside its estimate."""
-    work = offer.scenario.workload
-    most = max(requests, 8 * work.users) if work.load == "users" else requests
-    changes = {"simulation.requests": most, "simulation.duration_s": _MINUTES, "simulation.warm_up": 0.2}
-    return replace(offer, verified=simulate(with_values(offer.scenario, changes)))
+        for step in verifying(scenario, state.offers, verify):
+            if step.number < 0:
+                yield replace(state, offers=step.offers)
 
 
 def _order(rank: Rank) -> Callable[[Combination], tuple[Any, ...]]:
@@ -237,15 +230,14 @@ class _Picker:
     def refined(self, offers: list[Offer], space: list[Combination]) -> list[Offer]:
         """The first few with every layout and format tried, as many as ``_REFINED`` estimates allow."""
         order = sorted(offers, key=lambda o: merit(o, self._rank))
+        groups: dict[tuple[str, int], list[Combination]] = {}
+        for combination in space:
+            groups.setdefault((combination.device.name, combination.deployment.accelerators), []).append(
+                combination
+            )
         tried = 0
         for i, offer in enumerate(order):
-            others = [
-                c
-                for c in space
-                if c.device is offer.device
-                and c.deployment.accelerators == offer.count
-                and c is not offer.combination
-            ]
+            others = [c for c in groups[offer.device.name, offer.count] if c is not offer.combination]
             tried += len(others)
             if tried > _REFINED:
                 break
@@ -298,3 +290,6 @@ def _bits(offer: Offer) -> float:
 
 def _degree(combination: Combination) -> int:
     return combination.deployment.tensor_parallel * combination.deployment.pipeline_parallel
+
+
+__all__ = ["Failure", "Recommendation", "recommend", "verified_one", "verifying"]

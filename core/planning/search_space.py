@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from core.catalog.accelerators import all_accelerators, load_accelerator
+from core.planning.engine_settings import Settings
 from core.planning.search_bounds import Bounds, Field, Load
 from core.quantities import FloatArray
 from core.spec.accelerator import Accelerator
@@ -67,11 +68,15 @@ class Combination:
     limit: float = 0.0
     guess: float = 0.0  # output tokens a second, roughly
     prompt: float = 0.0  # s of one prompt, roughly
+    settings: Settings = ()  # of the engine, where they are not the scenario's
 
     def scenario(self, base: Scenario) -> Scenario:
-        """The scenario with this hardware and these formats."""
+        """The scenario with this hardware, these formats and settings."""
         return base.model_copy(
             update={
+                "engine": base.engine.model_copy(update=dict(self.settings))
+                if self.settings
+                else base.engine,
                 "accelerator": self.device,
                 "deployment": self.deployment,
                 "precision": Precision(weights=self.weights, kv_cache=self.cache),

@@ -3,9 +3,11 @@
 from typing import Any
 
 from core.memory.capacity import Change
+from core.planning.capacity_search import times_at
 from core.planning.offers import Offer, Shortfall
 from core.planning.recommend import Failure, Recommendation
 from core.planning.search_space import Combination
+from core.planning.verify import confirmed
 from core.planning.what_runs import Runs, WhatRuns
 from core.reports.as_json import to_json
 from core.reports.as_text import table
@@ -117,6 +119,7 @@ def changes_of(offer: Offer) -> tuple[Change, ...]:
         Change("deployment", combination.deployment),
         Change("precision.weights", combination.weights),
         Change("precision.kv_cache", combination.cache),
+        *(Change(f"engine.{name}", value) for name, value in combination.settings),
     )
 
 
@@ -137,9 +140,10 @@ def recommendation_text(state: Recommendation, words: Words) -> str:
             ]
         )
         if offer.verified is not None:
-            first = offer.verified.time_to_first_token.p95.expected
-            each = offer.verified.time_per_output_token.p95.expected
-            rows.append([words("recommend.verified"), "", "", _time(first), _time(each), "", ""])
+            share = offer.verified.scenario.simulation.percentile
+            first, each = (times.expected for times in times_at(offer.verified, share))
+            label = words("recommend.verified", p=f"{100 * share:g}")
+            rows.append([label, "", "", _time(first), _time(each), "", ""])
     failing = [
         [show_count(f.count), words.phrase(reason(f)), words.phrase(nearest(f))] for f in state.failures
     ]
@@ -189,6 +193,7 @@ def _combination(combination: Combination) -> dict[str, Any]:
         "deployment": combination.deployment.model_dump(mode="json"),
         "weights": combination.weights,
         "kv_cache": combination.cache,
+        "engine_settings": dict(combination.settings),
         "price_usd": combination.price,
     }
 
@@ -210,7 +215,13 @@ def _offer(offer: Offer) -> dict[str, Any]:
     }
     if offer.verified is not None:
         first, each = offer.verified.time_to_first_token, offer.verified.time_per_output_token
+        share = offer.verified.scenario.simulation.percentile
+        at = times_at(offer.verified, share)
         tree["simulated"] = {
+            "percentile": share,
+            "time_to_first_token_s": at[0].expected,
+            "time_per_output_token_s": at[1].expected,
+            "meets": confirmed(offer),
             "time_to_first_token_p95_s": first.p95.expected,
             "time_per_output_token_p95_s": each.p95.expected,
             "meeting": offer.verified.meeting,

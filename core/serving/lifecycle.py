@@ -34,7 +34,6 @@ from core.latency.protocol import BOUND, StepPlan
 from core.quantities import EXPECTED, FloatArray
 from core.serving.load import Terms
 
-ROUNDS = 4  # of the iteration
 _NO_OTHERS = 1e-9  # in the place of none, where a share of each is asked for
 _LEAST_CHUNK = 256.0  # tokens of a prompt that a step takes even when decoding fills the budget
 _LEAST_SLOPE = 0.2  # of what is left of the share's equation; less would overshoot
@@ -96,7 +95,7 @@ def live(
     last = np.ones(len(inside))
     share = np.where(loop.steps > 0, 0.9, 0.0) * last if near is None else near
     last_off = np.full(len(inside), -0.1)
-    for _ in range(ROUNDS if near is None else 1):
+    for _ in range(loop.rounds if near is None else 1):
         off = loop.following(share) - share
         slope = np.minimum((off - last_off) / np.where(share == last, 1.0, share - last), -_LEAST_SLOPE)
         last, last_off = share, off
@@ -141,6 +140,7 @@ class _Loop:
     """The equations of n points.  A ``share`` (n,) is the part of a life that a request decodes."""
 
     burst = 0.0
+    rounds = 4  # of the iteration
 
     def __init__(self, plan: StepPlan, lengths: Lengths, inside: FloatArray) -> None:
         self.plan, self.lengths, self.inside = plan, lengths, inside
@@ -313,6 +313,8 @@ class _Closed(_Loop):
 
     ``share`` is that of the steps of a life.
     """
+
+    rounds = 3
 
     def __init__(self, plan: StepPlan, lengths: Lengths, inside: FloatArray) -> None:
         super().__init__(plan, lengths, inside)

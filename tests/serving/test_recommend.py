@@ -1,6 +1,7 @@
 """The search for hardware against an exhaustive one, and the search for models."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from core.estimator import estimate
 from core.planning.offers import Offer, estimated, merit
 from core.planning.recommend import recommend, verified_one
 from core.planning.search_space import combinations
+from core.planning.verify import confirmed
 from core.planning.what_runs import what_runs
 from core.reports.recommendation import changes_of, recommendation_text
 from core.spec.change import with_values
@@ -203,3 +205,40 @@ def test_the_command(samples, capsys, extra):
     tree = json.loads(capsys.readouterr().out)
     assert tree["schema"] == 1
     assert tree.get("offers") or tree.get("models")
+
+
+def test_the_first_is_one_that_the_simulator_confirms(samples):
+    """Means meet the targets, the 95th percentile of lengths that differ does not everywhere."""
+    from core.files import scenario_file
+
+    base = with_values(
+        scenario_file.load(samples[1]),
+        {
+            "search.devices": FEW,
+            "workload.load": "requests",
+            "workload.request_rate": 0.4,
+            "simulation.prompt_lengths": "lognormal",
+            "simulation.prompt_spread": 1.0,
+            "targets.time_to_first_token_s": 5.0,
+        },
+    )
+    plain = last(recommend(base))
+    state = last(recommend(base, verify=2))
+    assert not confirmed(verified_one(plain.offers[0]))  # else this shows nothing
+    assert all(confirmed(offer) for offer in state.offers[:2])
+    failed = [o for o in state.offers if o.verified is not None and not confirmed(o)]
+    assert failed
+    assert state.offers[-len(failed) :] == tuple(failed)
+    assert len(state.offers) == len(plain.offers)
+
+
+def test_settings_of_the_engine_are_tried_where_a_target_is_just_missed(wanted):
+    scenario = with_values(wanted, {"engine.max_num_batched_tokens": 512})
+    offers = last(recommend(scenario)).offers
+    mended = [o for o in offers if o.combination.settings]
+    assert mended
+    for offer in mended:
+        plain = estimated(scenario, replace(offer.combination, settings=()))
+        assert plain.missed
+        assert not estimate(offer.scenario).verdict.missed
+        assert with_values(scenario, {c.path: c.value for c in changes_of(offer)}) == offer.scenario

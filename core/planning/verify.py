@@ -1,0 +1,94 @@
+"""Offers simulated: what is ranked first has been seen to meet the targets at the percentile that counts.
+
+The search ranks by means.  An offer whose percentile misses a target is tried with other settings of its
+engine; where none helps it goes behind all that may yet do, with what was found.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from core.planning.capacity_search import trial_of
+from core.planning.engine_settings import variants
+from core.planning.offers import Offer, distance, estimated
+from core.planning.search_space import Reason
+from core.serving.simulator import simulate
+from core.spec.change import with_values
+from core.spec.scenario import Scenario
+
+_REQUESTS = 600  # of a verifying run
+_LONG = 1e5  # s, a run ends by the number of its requests
+_TRIES = 4  # times as many offers as are wanted
+_VARIANTS = 2  # settings that are simulated for one offer
+
+
+@dataclass(frozen=True, slots=True)
+class Verifying:
+    """Offers in their new order; ``number`` is the one that is simulated next, -1: all is done."""
+
+    offers: tuple[Offer, ...]
+    number: int
+
+
+def verified_one(offer: Offer, requests: int = _REQUESTS) -> Offer:
+    """The offer with a simulation beside its estimate."""
+    work = offer.scenario.workload
+    most = max(requests, 8 * work.users) if work.load == "users" else requests
+    changes = {"simulation.requests": most, "simulation.duration_s": _LONG, "simulation.warm_up": 0.2}
+    return replace(offer, verified=simulate(with_values(offer.scenario, changes)))
+
+
+def confirmed(offer: Offer) -> bool:
+    """Whether a simulation has shown both times within the targets, at the percentile that counts."""
+    return offer.verified is not None and trial_of(offer.verified, 0.0).meets
+
+
+def verifying(base: Scenario, offers: tuple[Offer, ...], count: int) -> Iterator[Verifying]:
+    """Simulate from the top until ``count`` are confirmed, a state before each one and at the end."""
+    order, behind, place = list(offers), list[Offer](), 0
+    for _ in range(_TRIES * count):
+        if place >= min(count, len(order)):
+            break
+        yield Verifying((*order, *behind), place)
+        offer = _best_of(base, verified_one(order[place]))
+        if confirmed(offer):
+            order[place] = offer
+            place += 1
+        else:
+            del order[place]
+            behind.append(offer)
+    yield Verifying((*order, *behind), -1)
+
+
+def _best_of(base: Scenario, offer: Offer) -> Offer:
+    """The offer, or the same hardware with settings of the engine that a simulation confirms."""
+    if confirmed(offer) or offer.verified is None:
+        return offer
+    missed: tuple[Reason, ...] = ("per_token",)
+    if trial_of(offer.verified, 0.0).limit == "first_token":
+        missed = ("first_token",)
+    found = []
+    for settings in variants(offer.scenario, missed):
+        other = estimated(base, replace(offer.combination, settings=settings))
+        if isinstance(other, Offer) and not other.missed:
+            found.append(other)
+    same = {"first_token": lambda o: o.time_to_first_token, "per_token": lambda o: o.time_per_output_token}
+    for other in sorted(found, key=same[missed[0]])[:_VARIANTS]:
+        trial = verified_one(replace(other, on_frontier=offer.on_frontier))
+        if confirmed(trial):
+            return trial
+    return offer
+
+
+def tuned(base: Scenario, near: list[Offer], most: int) -> list[Offer]:
+    """Of near misses those that meet every target with other settings, after ``most`` estimates at most."""
+    found, left = list[Offer](), most
+    for offer in sorted(near, key=distance):
+        for settings in variants(offer.scenario, offer.missed):
+            if left <= 0:
+                return found
+            left -= 1
+            other = estimated(base, replace(offer.combination, settings=settings))
+            if isinstance(other, Offer) and not other.missed:
+                found.append(other)
+                break
+    return found
