@@ -95,6 +95,15 @@ class RunLog:
 
     def entries(self, project: str) -> tuple[Entry, ...]:
         """The runs of a project in the order in which they were added."""
+        noted = len(self.notes)
+        try:
+            return self._entries(project)
+        except UnreadableFile:
+            if len(self.notes) == noted:
+                raise
+            return self._entries(project)  # of what was taken over from a damaged log
+
+    def _entries(self, project: str) -> tuple[Entry, ...]:
         query = (
             "SELECT run.id, added_at, head, setting, shape, figures FROM run"
             " JOIN project ON project.id = run.project WHERE key = ? ORDER BY run.id"
@@ -194,6 +203,8 @@ class RunLog:
         except sqlite3.DatabaseError as error:
             if not _is_damage(error):
                 raise
+        with contextlib.suppress(sqlite3.DatabaseError):
+            return self._connected()  # another window has set it aside in this moment
         self._set_aside()
         return self._connected()
 
