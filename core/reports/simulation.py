@@ -165,6 +165,8 @@ def _over(over: Over) -> dict[str, list[float]]:
         "waiting": over.waiting.tolist(),
         "running": over.running.tolist(),
         "cache": over.cache.tolist(),
+        "preemptions": over.preemptions.tolist(),
+        "cached_prompt_share": over.hits.tolist(),
     }
 
 

@@ -6,6 +6,7 @@ their time is summed in closed form and a run costs as much as it has events, ho
 """
 
 import math
+from array import array
 from collections import deque
 from heapq import heappop, heappush
 
@@ -48,7 +49,8 @@ class Replica:
         self.timeline = Timeline()
         self.gaps = Gaps()
         self.busy_prompts = self.busy_decodes = 0.0
-        self.preemptions = self.swaps = 0
+        self.preempted_at = array("d")  # s
+        self.swaps = 0
         self._host_left = settings.swap_blocks
         # The stretch: prompts in its step, or a number of steps that decode.
         self._chunks: list[tuple[Active, int]] = []
@@ -221,7 +223,7 @@ class Replica:
 
     def _compose(self, now: float) -> None:
         """Choose the prompts of the next step; requests whose cache is there begin to decode."""
-        decoding, before = self.decoding, self.preemptions
+        decoding, before = self.decoding, len(self.preempted_at)
         left, reserved = self.settings.budget, 0
         if self.mixes and decoding.n:
             ahead = math.ceil(self.table.gained)
@@ -232,7 +234,7 @@ class Replica:
         for active in list(self.reading):
             if left > 0 and active.index in self.running:
                 left -= self._chunk(active, left, reserved)
-        if self.preemptions > before:
+        if len(self.preempted_at) > before:
             return  # nobody enters in a step in which somebody had to leave
         waiting = self.waiting
         while waiting and len(self.running) < self.settings.most and (left > 0 or waiting[0].ready):
@@ -324,7 +326,7 @@ class Replica:
         """Back to the head of the queue; its cache goes to the host, or is computed anew."""
         decoding = self.decoding
         del self.running[active.index]
-        self.preemptions += 1
+        self.preempted_at.append(self._start)
         self.records.preempted[active.index] += 1
         if active.finish >= 0:
             decoding.stop(active)

@@ -17,6 +17,7 @@ BoolArray = NDArray[np.bool_]
 SHARES = (0.5, 0.9, 0.95, 0.99)
 _CONFIDENCE = 1.96  # standard deviations: 95 %
 _POINTS = 1200  # of a timeline
+_STRETCHES = 40  # of a run, of which one is the time over which cached prompts are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ class Over:
     waiting: FloatArray  # requests, those on their way to the queue included
     running: FloatArray
     cache: FloatArray  # share of all blocks that requests hold, 0 to 1
+    preemptions: FloatArray  # so far
+    hits: FloatArray  # share of the prompt tokens that were cached, of those taken in just before
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +64,7 @@ class SimulationResult:
     refused: int  # longer than the cache or the model allows
     time_to_first_token: Distribution  # s
     time_per_output_token: Distribution  # s, (end to end - TTFT) / (output - 1)
-    inter_token: Distribution  # s, gap between one token and the next; no confidence
+    inter_token: Distribution  # s, gap between one token and the next; as certain as the requests are many
     end_to_end: Distribution  # s
     queue: Distribution  # s before the first step
     requests_per_second: float
@@ -110,7 +113,7 @@ def summarise(
     good, good_first, good_each = _meets(scenario, first, finish, arrival, output, kept)
     length = max(stop - start, 1e-12)
     ended = done & (finish > start) & (finish <= stop)
-    over = _over(replicas, clock)
+    over = _over(replicas, clock, admitted, prompt, cached)
     time = max(clock, 1e-12)
     busy = sum(r.busy_prompts + r.busy_decodes for r in replicas)
     reading = sum(r.busy_prompts for r in replicas)
@@ -127,7 +130,7 @@ def summarise(
         refused=refused,
         time_to_first_token=distribution(ttft),
         time_per_output_token=distribution(tpot),
-        inter_token=_gap_distribution(replicas),
+        inter_token=_gap_distribution(replicas, int(done.sum())),
         end_to_end=distribution(total),
         queue=distribution((admitted - arrival)[kept]),
         requests_per_second=float(ended.sum()) / length,
@@ -144,7 +147,7 @@ def summarise(
         cache_mean=held / time / blocks if blocks else 0.0,
         cache_most=float(over.cache.max(initial=0)),
         cache_full_seconds=float((np.diff(over.time, append=clock) * full).sum()),
-        preemptions=sum(r.preemptions for r in replicas),
+        preemptions=sum(len(r.preempted_at) for r in replicas),
         preempted=int((np.array(records.preempted) > 0).sum()),
         swaps=sum(r.swaps for r in replicas),
         cached_share=float(cached[kept].sum() / max(1.0, prompt[kept].sum())),
@@ -259,22 +262,39 @@ def _independence(values: FloatArray) -> float:
     return (1.0 - r) / (1.0 + r)
 
 
-def _gap_distribution(replicas: Sequence[Replica]) -> Distribution:
+def _gap_distribution(replicas: Sequence[Replica], requests: int) -> Distribution:
+    """Gaps of one request resemble each other, so the ranks are as certain as of ``requests`` values."""
     gaps = [r.gaps for r in replicas]
-    found = gap_quantiles(gaps, SHARES)
+    spreads = [_CONFIDENCE * math.sqrt(q * (1.0 - q) / max(requests, 1)) for q in SHARES]
+    low = gap_quantiles(gaps, tuple(max(0.0, q - d) for q, d in zip(SHARES, spreads, strict=True)))
+    high = gap_quantiles(gaps, tuple(min(1.0, q + d) for q, d in zip(SHARES, spreads, strict=True)))
+    three = zip(low, gap_quantiles(gaps, SHARES), high, strict=True)
     weights = [(math.exp(k / 200.0), n) for g in gaps for k, n in g.bins.items()]
     count = sum(n for _, n in weights)
     mean = sum(v * n for v, n in weights) / count if count else math.nan
-    return Distribution(count, mean, *(Range(v, v, v) for v in found))
+    return Distribution(count, mean, *(Range(*values) for values in three))
 
 
-def _over(replicas: Sequence[Replica], clock: float) -> Over:
+def _over(
+    replicas: Sequence[Replica],
+    clock: float,
+    admitted: FloatArray,
+    prompt: FloatArray,
+    cached: FloatArray,
+) -> Over:
     """All replicas on common times."""
+    preempted = np.sort(np.concatenate([np.array(r.preempted_at) for r in replicas]))
+
+    def on(time: FloatArray, waiting: FloatArray, running: FloatArray, cache: FloatArray) -> Over:
+        so_far = np.searchsorted(preempted, time, side="right").astype(np.float64)
+        hits = _hits(time, clock, admitted, prompt, cached)
+        return Over(time, waiting, running, cache, so_far, hits)
+
     columns = [r.timeline.columns() for r in replicas]
     blocks = float(sum(r.pool.blocks for r in replicas if not r.hands_over)) or 1.0
     if len(columns) == 1 and len(columns[0][0]) <= _POINTS:
         time, waiting, running, used = columns[0]
-        return Over(time, waiting, running, used / blocks)
+        return on(time, waiting, running, used / blocks)
     time = np.linspace(0.0, max(clock, 1e-9), _POINTS)
     totals = np.zeros((3, _POINTS))
     for replica, (times, *values) in zip(replicas, columns, strict=True):
@@ -288,7 +308,20 @@ def _over(replicas: Sequence[Replica], clock: float) -> Over:
                 continue
             before = value[np.maximum(edges - 1, 0)] * (edges > 0)
             totals[row] += np.maximum(before, _greatest(value, edges, ends))
-    return Over(time, totals[0], totals[1], totals[2] / blocks)
+    return on(time, totals[0], totals[1], totals[2] / blocks)
+
+
+def _hits(
+    time: FloatArray, clock: float, admitted: FloatArray, prompt: FloatArray, cached: FloatArray
+) -> FloatArray:
+    """Cached share of the prompts taken in during a stretch before each time; 0 where none was."""
+    order = np.argsort(admitted)[: int(np.isfinite(admitted).sum())]
+    times = admitted[order]
+    sums = [np.concatenate([[0.0], np.cumsum(tokens[order])]) for tokens in (prompt, cached)]
+    ends = np.searchsorted(times, time, side="right")
+    begins = np.searchsorted(times, time - clock / _STRETCHES, side="left")
+    read, found = (total[ends] - total[begins] for total in sums)
+    return np.asarray(np.where(read > 0, found / np.maximum(read, 1.0), 0.0))
 
 
 def _greatest(values: FloatArray, edges: NDArray[np.intp], ends: NDArray[np.intp]) -> FloatArray:
