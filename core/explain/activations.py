@@ -1,5 +1,6 @@
 """The working of the lines that are fitted to start-up logs: activations, graphs, runtime."""
 
+from core.explain.activations_llama import llama_steps
 from core.explain.derivation_types import Step, given, worked
 from core.explain.expression import Expr, Sym, added, largest, whole_up
 from core.memory import textbook
@@ -22,6 +23,8 @@ def activation_steps(scenario: Scenario, size: int) -> tuple[Step, ...]:
             return _vllm(scenario, size)
         case "textbook":
             return _textbook(scenario)
+        case "llamacpp" if size:
+            return llama_steps(scenario, size)
     return (given("activations_rule", Sym("A", size, "GiB", "A"), _ENGINE, "activations"),)
 
 

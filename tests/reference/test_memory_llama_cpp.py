@@ -69,6 +69,16 @@ def in_version(version: str, scenario: Scenario, devices: int = 1) -> list[float
         ("microsoft/Phi-3-mini-4k-instruct", 4096, "2025-06", False, 150.0, {"n_ubatch": 256}),
         # A log of 2025-05: experts on the host are fetched, but the scores need more.
         ("Qwen/Qwen3-30B-A3B", 16_384, "2025-05", False, 1080.0, {"n_cpu_moe": 48}),
+        # Gated delta nets and experts on the host, micro batches of 4,096: 3,976 MiB in
+        # https://github.com/ggml-org/llama.cpp/pull/23861, a case that no rule was made from.
+        (
+            "Qwen/Qwen3.6-35B-A3B",
+            150_000,
+            "b9300",
+            True,
+            3976.0,
+            {"n_ubatch": 4096, "n_batch": 4096, "n_cpu_moe": 40},
+        ),
         # Half of the layers and the output on the host: the output matrix (410.98 MiB) is fetched as well.
         ("meta-llama/Llama-3.1-8B-Instruct", 8192, "2024-06", True, 669.48, {"n_gpu_layers": 16}),
     ],
