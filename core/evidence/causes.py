@@ -153,7 +153,7 @@ class _Known:
 
 
 def _memory_error(rows: Sequence[LedgerRow]) -> float:
-    errors = [abs(float(np.log(r.predicted / r.measured))) for r in _comparable(rows)]
+    errors = [abs(float(np.log(r.predicted) - np.log(r.measured))) for r in _comparable(rows)]
     return sum(errors) / len(errors) if errors else 0.0
 
 

@@ -247,7 +247,7 @@ def described(setting: Setting, hits: float | None, base: Scenario | None, folde
         )
     except _Unclear as unclear:
         return Described(None, reason=str(unclear))
-    except (ValidationError, ValueError, OverflowError):
+    except (ValidationError, ValueError, ArithmeticError):
         return Described(None, reason="settings")
     wrong = tuple(p.code for p in check(scenario) if p.severity == "error")
     if wrong:
