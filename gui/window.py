@@ -270,6 +270,9 @@ class MainWindow(QWidget):
         self.toolbar.restyle()
         self.status.restyle()
         self._lay_out()
+        # With larger text a window as narrow as that would cut the toolbar.
+        wide = self.toolbar.minimumSizeHint().width() if themes.theme().scale > 1 else 0
+        self.setMinimumWidth(max(LEAST.width(), min(wide, self.screen().availableSize().width())))
         self.update()
 
     def set_theme(self, choice: str) -> None:

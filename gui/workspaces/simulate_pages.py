@@ -53,7 +53,7 @@ class SimulatePages(QWidget):
         self.spread = Spread(words)
         self.curves = [LoadCurve(words, kind) for kind in KINDS]
         self._pages = QStackedLayout()
-        for page in (self._time_page(), _scrolling(self._percentile_page()), self._load_page()):
+        for page in (_scrolling(self._time_page()), _scrolling(self._percentile_page()), self._load_page()):
             self._pages.addWidget(page)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -118,6 +118,8 @@ class SimulatePages(QWidget):
         self._row.setFixedHeight(t.px(TABS))
         self._time_column.setContentsMargins(GUTTER, t.px(4), GUTTER, t.px(4))
         self._time_column.setSpacing(t.px(8))
+        self.over.setMinimumHeight(t.px(200))  # three panels; lower windows scroll
+        self.rows.setMinimumHeight(t.px(72))
         self._percentile_column.setContentsMargins(GUTTER, t.px(4), GUTTER, t.px(10))
         self._percentile_column.setSpacing(t.px(8))
         self._facts_row.setSpacing(t.px(40))
