@@ -33,8 +33,8 @@ KINDS: dict[str, Kind] = {
 }
 # Tools that run one batch with no server around it.
 BATCH_TOOLS = frozenset(
-    {"llama_bench", "llama_batched", "llama_batched_bench", "llama_sweep_bench", "sglang_batch"}
-    | {"sglang_one_batch", "vllm_latency", "ollama", "mlx_lm", "torch_trace"}
+    {"llama_bench", "llama_batched_bench", "llama_sweep_bench", "sglang_one_batch"}
+    | {"sglang_one_batch_server", "vllm_latency", "ollama", "mlx_lm", "torch_profiler"}
 )
 _OF_BATCHES: dict[str, Group] = {
     "ttft": "one prompt",
@@ -43,6 +43,7 @@ _OF_BATCHES: dict[str, Group] = {
     "itl": "one stream",
     "decode": "one stream",
 }
+_OFFLINE_TOOLS = ("vllm_throughput", "trtllm_bench")  # a queue that is always full
 _BATCH_MODES = ("llama_bench", "single_batch")
 _STATISTICS = ("mean", "p50")
 _LARGEST = 1e12
@@ -63,6 +64,8 @@ def load_of(run: Run, scenario: Scenario) -> tuple[Load, float]:
         users = scenario.workload.users
         own = abs(setting.concurrency - users) <= 1.0
         return "users", setting.concurrency if own else float(users)
+    if setting.requests and run.origin.tool in _OFFLINE_TOOLS:
+        return "full", 0.0
     if setting.requests:
         # All at once: those that have no room wait for those that have.
         return "batch", float(setting.requests)

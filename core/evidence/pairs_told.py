@@ -3,17 +3,21 @@
 import json
 import statistics
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from core.errors import Problem
+from core.estimator import estimate
 from core.evidence.causes import Cause, differs, likely_causes
+from core.evidence.operator_pairs import operator_rows
 from core.evidence.pairing import Comparison, LedgerRow, Pair
 from core.evidence.run import Run
 from core.evidence.runs_told import shown_figure
 from core.memory.capacity import Change
 from core.reports.as_json import to_json
 from core.reports.as_text import table
-from core.units import show_bytes, show_count
+from core.results import Estimate
+from core.units import show_bytes, show_count, show_time
 from core.words import Words, percent
 
 _MOST_RUNS = 40  # shown one by one on a terminal
@@ -30,6 +34,8 @@ def pairs_text(pairs: Sequence[Pair], problems: Sequence[Problem], words: Words)
             lines.append(words("cli.validate.more_runs", n=len(compared) - _MOST_RUNS))
     for pair in [pair for pair in pairs if pair.ledger][:_MOST_RUNS]:
         lines += ["", words("cli.validate.ledger", run=name_of(pair.run)), *_ledger(pair.ledger, words)]
+    for pair in [pair for pair in pairs if pair.run.operators][:_MOST_RUNS]:
+        lines += ["", words("cli.validate.operators", run=name_of(pair.run)), *_operators(pair, words)]
     for pair, causes in _causes(pairs):
         lines += ["", words("cli.validate.causes", run=name_of(pair.run))]
         lines += [f"  {cause_text(cause, words)}" for cause in causes]
@@ -118,6 +124,22 @@ def _ledger(rows: Sequence[LedgerRow], words: Words) -> list[str]:
     return [f"  {line}" for line in table(shown, (2, 3, 4))]
 
 
+def _operators(pair: Pair, words: Words) -> list[str]:
+    keys = ("kind", "time", "calls", "measured", "in_decode", "in_prefill")
+    shown = [[words(f"cli.validate.{key}") for key in keys]]
+    for row in operator_rows(pair.run.operators, _point(pair)):
+        shares = (
+            "–" if s is None else words.phrase(percent(s)) for s in (row.measured, row.decode, row.prefill)
+        )
+        spent = [str(show_time(row.seconds)), show_count(row.calls)]
+        shown.append([words(f"operator_kinds.{row.kind}"), *spent, *shares])
+    return [f"  {line}" for line in table(shown, (1, 2, 3, 4, 5))]
+
+
+def _point(pair: Pair) -> Estimate | None:
+    return None if pair.scenario is None else estimate(pair.scenario)
+
+
 def _amount(row: LedgerRow, value: float) -> str:
     return show_count(value) if row.is_count else str(show_bytes(value))
 
@@ -175,6 +197,9 @@ def _pair_tree(pair: Pair, causes: Sequence[Cause], words: Words) -> dict[str, A
             }
             for row in pair.ledger
         ],
+        "operators": [asdict(row) for row in operator_rows(pair.run.operators, _point(pair))]
+        if pair.run.operators
+        else [],
         "not_compared": [
             {"figure": left.figure, "statistic": left.statistic, "reason": left.reason} for left in pair.left
         ],

@@ -16,8 +16,9 @@ from core.errors import UnreadableFile
 from core.estimator import estimate
 from core.evidence.causes import differs, likely_causes, slower, what_ifs
 from core.evidence.diagnose import OBSERVED, diagnose
+from core.evidence.operator_pairs import kind_of, operator_rows
 from core.evidence.pairing import pair_runs
-from core.evidence.run import Origin, Run, Setting
+from core.evidence.run import Operator, Origin, Run, Setting
 from core.files.user_catalogue import save_accelerator, save_model
 from core.spec.change import with_values
 from core.words import Words
@@ -299,3 +300,34 @@ def test_the_changes_of_a_cause_can_be_written(scenario):
     pair = one(run(measured(scenario, {"precision.weights": "awq_g128"})), scenario)
     for cause in likely_causes(pair):
         assert json.dumps(cause_tree(cause, EN))
+
+
+KERNELS = (
+    # Names as traces of vLLM on Hopper hold them.
+    ("nvjet_tst_192x8_64x12_2x1_v_bz_TNT", "matrices"),
+    ("void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<...>>>", "attention"),
+    ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "exchange"),
+    ("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(...)", "exchange"),
+    ("void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, ...>", "cache"),
+    ("fused_moe_kernel", "experts"),
+    ("triton_red_fused_add_mean_mul_pow_rsqrt_0", "elementwise"),
+    ("Memcpy DtoD (Device -> Device)", "copies"),
+    ("some_unheard_of_thing", "other"),
+)
+
+
+@pytest.mark.parametrize(("name", "kind"), KERNELS)
+def test_kernels_are_told_by_their_names(name, kind):
+    assert kind_of(name) == kind
+
+
+def test_a_profile_stands_beside_the_predicted_step(scenario):
+    operators = (Operator("nvjet_tst", 0.9, 100), Operator("flash_fwd", 0.08, 32), Operator("odd", 0.02, 5))
+    rows = {row.kind: row for row in operator_rows(operators, estimate(scenario))}
+    assert rows["matrices"].measured == pytest.approx(0.9) and rows["matrices"].calls == 100
+    # Eight users on 1.3K tokens: 16 GB of weights against 1.4 GB of cache a step.
+    assert 0.8 < rows["matrices"].decode < 0.97
+    for share in ("measured", "decode", "prefill"):
+        assert sum(getattr(row, share) for row in rows.values()) == pytest.approx(1)
+    assert rows["other"].decode == 0
+    assert operator_rows((), None) == () and operator_rows(operators, None)[0].decode is None
