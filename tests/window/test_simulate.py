@@ -161,8 +161,7 @@ def test_a_trace_that_is_not_there_is_asked_for(
     shown: SimulateWorkspace, window: MainWindow, qtbot: QtBot
 ) -> None:
     window.document.set_values([("simulation.arrivals", "trace"), ("simulation.trace", "gone.csv")], "x")
-    qtbot.wait(200)
-    assert "gone.csv" in shown.heading.detail and not shown.run.working
+    qtbot.waitUntil(lambda: "gone.csv" in shown.heading.detail and not shown.run.working, timeout=WAIT_MS)
 
 
 def test_a_service_that_does_not_start_is_said(
