@@ -38,7 +38,7 @@ from core.spec.calibration import (
 )
 from core.spec.scenario import Scenario
 from core.strict_json import shortened
-from core.words import Phrase, counted
+from core.words import Phrase, counted, percent
 
 # Figures that are fitted to; of those in one row the first that a run has.
 FITTED = (
@@ -107,14 +107,17 @@ def calibrate(
         return _refusal(refused, base, None, None)
     rows = rows_of([c.case for _, c in chosen], (), [i for i, _ in chosen])
     linear = linear_of(rows)
-    model, refused = _model(rows, linear, wanted)
+    model, share, refused = _model(rows, linear, wanted)
     if refused or model is None:
         return _refusal(refused, base, rows, linear, chosen)
     model, phi, remarks = _told(model, rows, linear)
+    phi = share * phi
+    if share < 1:
+        remarks = (*remarks, Phrase("calibrate.remarks.partly", {"share": percent(share)}))
     if not model.columns:
         return _refusal((Phrase("calibrate.refused.unseen"),), base, rows, linear, chosen)
     phi = _checked(model, phi, rows, linear, name)
-    out = left_out(model, rows, linear)
+    out = linear.errors + share * (left_out(model, rows, linear) - linear.errors)
     before, after = (float(np.median(absolute(e[linear.fitted]))) for e in (linear.errors, out))
     errors = CalibrationErrors(
         figures=int(linear.fitted.sum()),
@@ -190,10 +193,13 @@ def _refusal(
 
 def _model(
     rows: Rows, linear: Linear, wanted: tuple[FactorName, ...] | None
-) -> tuple[Model | None, tuple[Phrase, ...]]:
+) -> tuple[Model | None, float, tuple[Phrase, ...]]:
+    """The model to fit and how much of what it finds to believe, or why there is none."""
     if wanted is None:
         score = selected(candidates(rows, linear), rows, linear)
-        return (None, (Phrase("calibrate.refused.as_good"),)) if score is None else (score.model, ())
+        if score is None:
+            return None, 0.0, (Phrase("calibrate.refused.as_good"),)
+        return score.model, score.share, ()
     columns = [Column(name, -1, PRIORS[name]) for name in wanted]
     model = model_with("wanted", columns, rows, linear)
     phi = _solved(model, rows, linear)
@@ -201,11 +207,11 @@ def _model(
     seen = {c.name: float(np.sqrt(spread[i, i])) < _SEEN * c.prior for i, c in enumerate(model.columns)}
     unseen = [name for name in wanted if not seen.get(name, False)]
     if unseen:
-        return None, (Phrase("calibrate.refused.unseen_factors", {"names": _names(unseen)}),)
+        return None, 0.0, (Phrase("calibrate.refused.unseen_factors", {"names": _names(unseen)}),)
     tied = _tied(model, spread)
     if tied:
-        return None, (Phrase("calibrate.refused.apart", {"names": _names(sorted(tied))}),)
-    return model, ()
+        return None, 0.0, (Phrase("calibrate.refused.apart", {"names": _names(sorted(tied))}),)
+    return model, 1.0, ()
 
 
 def _solved(model: Model, rows: Rows, linear: Linear) -> FloatArray:

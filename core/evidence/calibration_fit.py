@@ -4,7 +4,8 @@
 
 h is Huber's loss, solved by iteratively reweighted least squares; columns of x are factors of all runs, or
 of the runs of one set-up.  Candidates from "none" to "all factors, and each set-up's own" are compared on
-figures held out run by run; one is taken only when its gain is beyond doubt, the more so the fewer the runs.
+figures held out run by run.  What the best of them finds is believed in part, and wholly only when its gain
+is beyond doubt, the more so the fewer the runs.
 """
 
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ _FOLDS, _REPEATS = 8, 3
 _LEAST_RUNS = 3
 # A gain must be so many standard errors, and more the fewer the runs.
 _SURE, _SURE_OF_FEW = 2.5, 50.0
+# A gain of so many standard errors is none; between that and what is asked for it is believed in part.
+_DOUBT, _LEAST_SHARE = 1.25, 0.01
 _LEAST_GAIN = 0.002  # of the median error, a share
 _CLIPPED = 2.0  # of a figure's own scatter
 _STEEP = 1e-6
@@ -159,7 +162,7 @@ class Score:
     """How a candidate does on figures held out."""
 
     model: Model
-    sure: float  # mean gain over none in standard errors, less what is asked for
+    share: float  # of what it finds that is believed: 1 when the gain is beyond doubt
     median: float  # of the absolute errors, in the worst of the deals
 
 
@@ -189,9 +192,10 @@ def scores(models: tuple[Model, ...], rows: Rows, linear: Linear, seed: int = 0)
         size = np.bincount(groups[keep], minlength=count)
         mean = (each[size > 0]) / size[size > 0]
         error = float(mean.std(ddof=1) / np.sqrt(len(mean))) if len(mean) > 1 else np.inf
-        sure = float(mean.mean()) / max(error, 1e-9) - asked
+        sure = float(mean.mean()) / max(error, 1e-9)
+        share = float(np.clip((sure - _DOUBT) / (asked - _DOUBT), 0.0, 1.0)) ** 2
         median = max(float(np.median(absolute(errors[keep]))) for errors in tries)
-        found.append(Score(model, sure, median))
+        found.append(Score(model, share, median))
     return tuple(found)
 
 
@@ -201,5 +205,7 @@ def selected(models: tuple[Model, ...], rows: Rows, linear: Linear) -> Score | N
     if not keep.any():
         return None
     now = float(np.median(absolute(linear.errors[keep])))
-    good = [s for s in scores(models, rows, linear) if s.sure > 0 and s.median < now - _LEAST_GAIN]
-    return min(good, key=lambda score: score.median) if good else None
+    good = [
+        s for s in scores(models, rows, linear) if s.share > _LEAST_SHARE and s.median < now - _LEAST_GAIN
+    ]
+    return min(good, key=lambda s: now + s.share * (s.median - now)) if good else None

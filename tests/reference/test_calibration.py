@@ -62,7 +62,7 @@ def gained(rows, linear, half, other):
     phi = solve(line.errors[keep], score.model.slopes[keep], mine.scales[keep], score.model.priors)
     all_of_them = Linear(linear.errors, linear.slopes, np.ones(len(rows), dtype=bool))
     whole = model_with(score.model.key, list(score.model.columns), rows, all_of_them)
-    after = linear.errors[other] + whole.slopes[other] @ phi
+    after = linear.errors[other] + score.share * (whole.slopes[other] @ phi)
     return before, float(np.median(absolute(after)))
 
 
