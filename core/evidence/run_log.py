@@ -203,8 +203,6 @@ class RunLog:
         except sqlite3.DatabaseError as error:
             if not _is_damage(error):
                 raise
-        with contextlib.suppress(sqlite3.DatabaseError):
-            return self._connected()  # another window has set it aside in this moment
         self._set_aside()
         return self._connected()
 
@@ -224,15 +222,31 @@ class RunLog:
         return base
 
     def _set_aside(self) -> None:
-        """Give the damaged file another name, and take over what can be read of it."""
-        aside = self._free_name()
-        self.path.replace(aside)
-        for ending in ("-journal", "-wal", "-shm"):
-            with contextlib.suppress(OSError):
-                Path(f"{self.path}{ending}").replace(f"{aside}{ending}")
+        """Give the damaged file another name, and take over what can be read of it.
+
+        One window at a time: the next one finds the new log sound and leaves it.
+        """
+        lock = sqlite3.connect(f"{self.path}.lock", timeout=self._wait, isolation_level=None)
+        with contextlib.closing(lock):
+            lock.execute("BEGIN EXCLUSIVE")  # given up by the system when the process ends
+            if self._is_sound():
+                return
+            aside = self._free_name()
+            # The journal first: once the name is free, another window makes a log and a journal of its own.
+            for ending in ("-journal", "-wal", "-shm"):
+                with contextlib.suppress(OSError):
+                    Path(f"{self.path}{ending}").replace(f"{aside}{ending}")
+            self.path.replace(aside)
         rescued = self._rescued(aside)
         values = {"path": str(aside), "n": rescued}
         self._note(Problem("runs.set_aside", (), values, "warning"))
+
+    def _is_sound(self) -> bool:
+        try:
+            with contextlib.closing(self._connected()) as base:
+                return bool(base.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+        except sqlite3.DatabaseError as error:
+            return not _is_damage(error)
 
     def _free_name(self) -> Path:
         now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")

@@ -15,6 +15,7 @@ A step is frozen once it has shipped, and a database of each old version is kept
 ``tests/evidence_logs``.
 """
 
+import contextlib
 import hashlib
 import json
 import sqlite3
@@ -72,19 +73,22 @@ def prepare(base: sqlite3.Connection) -> int:
                 base.execute(f"PRAGMA user_version = {step + 1}")
         base.execute("COMMIT")
     except BaseException:
-        base.execute("ROLLBACK")
+        with contextlib.suppress(sqlite3.Error):  # taken back already
+            base.execute("ROLLBACK")
         raise
     return version_of(base)
 
 
 def version_of(base: sqlite3.Connection) -> int:
     """The version of a database; 0 for an empty one.  Raises sqlite3.DatabaseError for another program's."""
-    version = int(base.execute("PRAGMA user_version").fetchone()[0])
-    owner = int(base.execute("PRAGMA application_id").fetchone()[0])
-    tables = int(base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    # One statement: another window may make the tables between two.
+    version, owner, tables = base.execute(
+        "SELECT (SELECT user_version FROM pragma_user_version),"
+        " (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_master)"
+    ).fetchone()
     if tables and owner != APPLICATION:
         raise sqlite3.DatabaseError("not the log of this program")
-    return version if tables else 0
+    return int(version) if tables else 0
 
 
 def _make(base: sqlite3.Connection) -> None:

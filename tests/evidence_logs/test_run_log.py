@@ -358,6 +358,8 @@ for _ in range(3):
     started = time.process_time()
     count = len(RunLog(Path(sys.argv[1])).runs("a"))
     best = min(best, time.process_time() - started)
+    if best <= 1.5:
+        break
 print(count, best)
 """
 
