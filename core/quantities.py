@@ -47,6 +47,12 @@ QUANTITIES: dict[str, Quantity] = {
 }
 
 
+def distinct(values: FloatArray) -> FloatArray:
+    """The values in order, each once.  As np.unique, which would load all of numpy.ma at the start."""
+    ordered = np.sort(values)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+
+
 def as_array(value: Any) -> FloatArray:
     """Any number or sequence as a float array."""
     return np.asarray(value, dtype=np.float64)

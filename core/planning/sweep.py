@@ -15,7 +15,7 @@ from core.memory.build import build_ledger
 from core.memory.capacity import capacity, memory_over_users, smallest_change_that_fits
 from core.memory.ledger import LineKey
 from core.planning.curves import LengthLine, WorkloadCurves
-from core.quantities import EXPECTED, FloatArray
+from core.quantities import EXPECTED, FloatArray, distinct
 from core.results import Estimate
 from core.serving.load import LoadCurve
 from core.serving.steady_state import Service, closed_loop, prepare
@@ -92,7 +92,7 @@ def _memory_grid(users: float, ceiling: int, replicas: int) -> FloatArray:
     """
     end = max(8.0, 3.0 * users, 2.0 * min(float(ceiling), 8 * users))
     even = np.ceil(np.linspace(0.0, end / replicas, _MEMORY_POINTS)) * replicas
-    return np.unique(np.append(even, users))
+    return distinct(np.append(even, users))
 
 
 def _line(grid: FloatArray, used: FloatArray, tokens: int, budget: int) -> LengthLine:
@@ -122,7 +122,7 @@ def _load(
     end = max(float(most), min(limit, 1e7))
     near = max(8.0, 2.0 * users, 1.6 * min(end, 6 * users))
     kinks = [limit, 1.02 * limit] if math.isfinite(limit) else []
-    grid = np.unique(
+    grid = distinct(
         np.concatenate(
             [
                 np.round(np.linspace(1.0, near, _LINEAR_POINTS)),

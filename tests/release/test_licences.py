@@ -153,6 +153,11 @@ class TestFrozen:
         assert set(tree["modules"].values()) <= parts
         tops = {name.split(".")[0] for name in tree["modules"]}
         assert {"numpy", "pydantic", "pyqtgraph", "xlsxwriter"} <= tops
+        pins = (ROOT / "packaging" / "pins" / "run.txt").read_text()
+        allowed = {line.partition("==")[0] for line in pins.splitlines() if "==" in line} - {"setuptools"}
+        inside = {part.lower().replace("_", "-") for part in tree["modules"].values()}
+        inside -= {"pyinstaller (bootloader)", "qt and pyside6 (essentials)", "pyinstaller-hooks-contrib"}
+        assert inside <= allowed, "a tool of the tests has slipped into the program"
         assert {"Python", "PyInstaller (bootloader)", "Qt and PySide6 (Essentials)"} <= parts
 
     def test_every_text_is_there(self, tree: dict) -> None:
