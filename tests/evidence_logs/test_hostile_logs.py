@@ -127,7 +127,7 @@ for name in sys.argv[1:]:
 
 
 def large(folder: Path) -> None:
-    """Files of about a hundred megabytes, each made to keep one reader busy."""
+    """Large files, up to a line of a hundred megabytes, each made to keep one reader busy."""
     mega = 2**20
     long = b"INFO Available KV cache memory: 12.00 GiB " * (100 * mega // 43)
     (folder / "one_line.log").write_bytes(long)
@@ -136,34 +136,34 @@ def large(folder: Path) -> None:
         b"[2025-09-11 10:26:00 TP0] Capture Capture Capture graph end. mem usage=" + b"Capture " * 900 + b"\n"
     )
     (folder / "captures.log").write_bytes(
-        b"max_total_num_tokens=5, \n" + capture * (60 * mega // len(capture))
+        b"max_total_num_tokens=5, \n" + capture * (20 * mega // len(capture))
     )
-    bars = b"Loading safetensors checkpoint shards: 50% Completed | 5/9\r" * (60 * mega // 60)
+    bars = b"Loading safetensors checkpoint shards: 50% Completed | 5/9\r" * (20 * mega // 60)
     (folder / "bars.log").write_bytes(b"Model loading took 12.0 GiB\n" + bars)
     buffers = b"load_tensors: CUDA0 model buffer size = 1.00 MiB\n"
-    (folder / "buffers.log").write_bytes(buffers * (60 * mega // len(buffers)))
+    (folder / "buffers.log").write_bytes(buffers * (20 * mega // len(buffers)))
     row = b"2025/07/03 13:31:10.123, 0, 97 %, 70000 MiB\n"
     head = b"timestamp, index, utilization.gpu [%], memory.used [MiB]\n"
-    (folder / "samples.csv").write_bytes(head + row * (30 * mega // len(row)))
+    (folder / "samples.csv").write_bytes(head + row * (6 * mega // len(row)))
     event = json.dumps(
         {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1.5, "dur": 2.0}
     ).encode()
-    listed = b'{"traceEvents": [\n' + (event + b",\n") * (100 * mega // len(event))
+    listed = b'{"traceEvents": [\n' + (event + b",\n") * (30 * mega // len(event))
     (folder / "half_a_trace.json").write_bytes(listed)
     (folder / "string.json").write_bytes(b'{"traceEvents": [{"ph": "X", "name": "' + b"a" * 100 * mega)
     (folder / "nested.json").write_bytes(b'{"traceEvents": [' + b'{"args":' * (20 * mega // 8))
     with gzip.open(folder / "bomb.json.gz", "wb", compresslevel=1) as file:
         file.write(b'{"traceEvents": [')
-        for _ in range(600):
+        for _ in range(150):
             file.write(bytes(mega))
     with gzip.open(folder / "bomb.log.gz", "wb", compresslevel=1) as file:
-        for _ in range(300):
+        for _ in range(100):
             file.write(b" " * mega)
-    runs = b'{"format": "inferometer-runs", "version": 1}\n' + b"[" * 60 * mega
+    runs = b'{"format": "inferometer-runs", "version": 1}\n' + b"[" * 20 * mega
     (folder / "runs.jsonl").write_bytes(runs)
-    cells = "模型,输入长度,TTFT(ms),TPOT(ms)\n".encode() + b"m,1,2,3\n" * (20 * mega // 8)
+    cells = "模型,输入长度,TTFT(ms),TPOT(ms)\n".encode() + b"m,1,2,3\n" * (2 * mega // 8)
     (folder / "table.csv").write_bytes(cells)
-    (folder / "wide.csv").write_bytes(b"model,input,ttft_ms,tpot_ms" + b",x" * (20 * mega) + b"\n1,2,3,4\n")
+    (folder / "wide.csv").write_bytes(b"model,input,ttft_ms,tpot_ms" + b",x" * (5 * mega) + b"\n1,2,3,4\n")
 
 
 @pytest.mark.slow
