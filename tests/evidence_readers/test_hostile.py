@@ -397,6 +397,17 @@ SHORT_HOSTILE = {
     "minutes.txt": b"total duration: " + b"1m" * 5000 + b"\neval duration: 1s\neval count: 3 token(s)\n",
     "rules.txt": b"=" * 300_000,
     "zeros.bin": bytes(300_000),
+    # Headers whose spaces kept a pattern busy for minutes.
+    "wide_heads.csv": b"model," + b" " * 3000 + b"(" + b" " * 3000 + b"(" + b" " * 500 + b"0,ttft\nx,1,2\n",
+    "one_head.txt": b"$ mlx"
+    + b" " * 965
+    + b"("
+    + b" " * 2327
+    + b"("
+    + b" " * 517
+    + b"0"
+    + b" " * 1188
+    + b"h",
 }
 
 

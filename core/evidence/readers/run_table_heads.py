@@ -13,6 +13,7 @@ import resources
 
 _PERCENTILE = re.compile(r"p(25|50|75|90|95|99)(?!\d)")
 _UNIT_WORD = r"[a-z%µ°℃\u4e00-\u9fff]{1,12}(?:[/_][a-z]{1,6})?"
+_LONGEST = 200  # characters of a header
 _BRACKETED = re.compile(r"(.{0,200}?)\s*[(\[（【]\s*([^)\]）】]{1,30})\s*[)\]）】]\s*")
 # The unit is the last two words, or the last one: "throughput_tok_s", "gpu_memory_mib".
 _WORDED = tuple(re.compile(rf"(.{{2,200}}{few})[\s_.-]+({_UNIT_WORD})") for few in ("?", ""))
@@ -64,7 +65,8 @@ def factor_of(unit_kind: str, unit: str) -> float | None:
 @lru_cache(4096)
 def head_of(text: str) -> Head | None:
     """What a header means; None for one that is not known."""
-    plain, unit = _parted(text.strip().lower())
+    text = " ".join(text[:_LONGEST].split())  # long runs of spaces keep the patterns below busy for minutes
+    plain, unit = _parted(text.lower())
     for kind_, figure in (("rate", "output_throughput"), ("requests", "request_throughput")):
         factor = factor_of(kind_, unit_of(text))  # a rate that is called by its unit alone
         if factor is not None:
