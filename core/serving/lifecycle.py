@@ -1,7 +1,7 @@
 """The life of a request inside the engine, from its place in the batch to its last token.
 
     TPOT (O-1) = (O-1) t_d(n) + (b-1) u D
-    TTFT = base + 1.17 own + t_d/2 + (b-1)(s D + w) + z t_d + 0.17 r/(1-r) own
+    TTFT = base + 1.17 own + t_d/2 + (b-1)(s D + w) + z t_d + q own
 
 b requests are in the engine.  D is the time that one prompt adds to the steps it shares (of engines
 that read prompts in steps of their own: those steps; prompts that wait are read together), "own" the
@@ -10,8 +10,13 @@ the share u while this request decodes.  With p pipeline stages a step carries n
 prompt occupies each stage for 1/p of D; with speculative decoding a request gains several tokens a step.
 
 Open loop: arrivals see the engine as it is on average in time.  A request decodes for a share f of its
-life, so u = f, n = b f and s = 1-f, less the share of the base; r is the share of time with a prompt in
-the step.
+life, so u = f and n = b f.  With r the share of time with a prompt in the step and k prompts that a step
+has room for,
+
+    q = r / (2 (1 - r / k))        s = q own / life (1 - 1 / k)
+
+the wait of regular service (M/D/1) where a prompt fills a step; where more have room, those that have
+come are read side by side in the next one.
 
 Closed loop: a user asks when an answer ends, that is when a step ends, and in steps prompts are short
 however long they take: those who read and those who decode go through the same steps.  So nobody waits
@@ -22,7 +27,7 @@ however long they take: those who read and those who decode go through the same 
 
 since each other prompt is read once in every life: before the own one, beside the answer, or while the
 request is on its way through the server, w_s steps of mean time t.
-Here r = 0, and n follows from steps too: b (O-1) / (all steps of a life).  The form and the constants (in
+Here q = 0, and n follows from steps too: b (O-1) / (all steps of a life).  The form and the constants (in
 the efficiency profiles) were found on served measurements.
 """
 
@@ -289,15 +294,21 @@ class _Open(_Loop):
         return np.asarray(1.0 - self.share)
 
     def waits(self, read: _Reading) -> _Waits:
-        """Others are at their prompts when they neither decode nor are on the way to the engine."""
-        share = self.share
+        """What is being read, and what stands before it: M/D/1 where a prompt fills a step, less where
+        all that have come are read side by side in the next one.
+        """
+        share, zero = self.share, np.zeros(self.n)
         decode = self.decode(read.step, read.added, share)
-        arriving = share * (self.base + 0.5 * read.step) / np.maximum(decode, 1e-12)
-        before = 1.0 - share - np.minimum(arriving, 1.0 - share)
-        waits = _Waits(before, share, np.zeros(self.n), np.zeros(self.n))
         life = decode + self.base + 0.5 * read.step + self.over.own_prefill * read.own
-        reading = np.clip(self.inside * read.added / (life + self.ahead(read, waits)), 0.0, _BUSIEST)
-        return replace(waits, busy=self.over.arrival * reading / (1.0 - reading))
+        waits = _Waits(zero, share, zero, zero)
+        room = np.maximum(self.lengths.room(self._decoding[1]) / self.lengths.prompt, 1.0)
+        busy = zero
+        for _ in range(2):
+            reading = np.clip(self.inside * read.own / (life + busy * read.own), 0.0, _BUSIEST)
+            busy = 0.5 * reading / (1.0 - reading / room)
+        # Of those that wait meanwhile, what has room beside the own prompt is read in the same steps.
+        before = busy * read.own / (life + busy * read.own) * (1.0 - 1.0 / room)
+        return replace(waits, before=before, busy=busy)
 
     def following(self, share: FloatArray) -> FloatArray:
         """Of the time."""
