@@ -49,8 +49,9 @@ QUANTITIES: dict[str, Quantity] = {
 
 def distinct(values: FloatArray) -> FloatArray:
     """The values in order, each once.  As np.unique, which would load all of numpy.ma at the start."""
-    ordered = np.sort(values)
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    ordered: FloatArray = np.sort(values)
+    found: FloatArray = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    return found
 
 
 def as_array(value: Any) -> FloatArray:
