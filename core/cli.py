@@ -27,6 +27,7 @@ from core.evidence.validate import lines_of, predictions_of
 from core.files.atomic import write_atomic
 from core.files.opening import open_document
 from core.files.user_folders import calibrations_folder, catalogue_folder
+from core.importers.command_text import command_for
 from core.reports.as_json import estimate_json, to_json
 from core.reports.as_text import estimate_text, table
 from core.spec.formats import WEIGHT_FORMATS
@@ -79,6 +80,9 @@ def parser(words: Words) -> argparse.ArgumentParser:
     one = commands.add_parser("estimate", help=words("cli.estimate"), description=words("cli.estimate"))
     one.add_argument("file", type=Path, metavar="FILE", help=words("cli.file"))
     one.set_defaults(run=_estimate)
+    one = commands.add_parser("launch", help=words("cli.launch"), description=words("cli.launch"))
+    one.add_argument("file", type=Path, metavar="FILE", help=words("cli.file"))
+    one.set_defaults(run=_launch)
     for name, run in (("models", _models), ("accelerators", _accelerators)):
         one = commands.add_parser(name, help=words(f"cli.{name}"), description=words(f"cli.{name}"))
         one.add_argument("query", nargs="*", metavar="QUERY", help=words(f"cli.query_{name}"))
@@ -112,6 +116,11 @@ def _estimate(options: argparse.Namespace, words: Words) -> str:
         return estimate_json(result, words)
     said = "".join(f"{words.problem(note)}\n" for note in notes)
     return f"{said}\n{estimate_text(result, words)}" if said else estimate_text(result, words)
+
+
+def _launch(options: argparse.Namespace, _words: Words) -> str:
+    command = command_for(open_document(options.file).scenario)
+    return to_json({"command": command}) if options.json else f"{command}\n"
 
 
 def _report(options: argparse.Namespace, words: Words) -> str:

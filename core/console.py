@@ -15,7 +15,7 @@ from core.words import Words
 COMMANDS = frozenset(
     {
         *("estimate", "models", "accelerators", "report", "validate", "read", "simulate", "capacity"),
-        *("calibrate", "diagnose"),
+        *("calibrate", "diagnose", "launch"),
         *("recommend", "runs"),
     }
 )

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from core import cli, console
+from core.files.opening import open_document
+from core.importers.recognise import apply_import, recognise
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -172,3 +174,17 @@ def test_a_terminal_that_knows_no_unicode(samples: list[Path]) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_launch_prints_a_command_that_comes_back_as_the_scenario(samples: list[Path]) -> None:
+    for sample in samples:
+        done = run("launch", str(sample))
+        assert (done.returncode, done.stderr) == (0, "")
+        scenario = open_document(sample).scenario
+        again, _ = apply_import(recognise(done.stdout), scenario)
+        assert (again.model, again.precision, again.deployment) == (
+            scenario.model,
+            scenario.precision,
+            scenario.deployment,
+        )
+        assert again.engine == scenario.engine
