@@ -36,6 +36,7 @@ from core.spec.calibration import (
     FactorName,
     SetupFactors,
 )
+from core.spec.checks import LABELS
 from core.spec.scenario import Scenario
 from core.strict_json import shortened
 from core.words import Phrase, counted, percent
@@ -167,7 +168,8 @@ def _unfit(pairs: Sequence[Pair], chosen: Sequence[tuple[int, Comparison]]) -> t
     engines = sorted({s.engine.name for s in scenarios})
     devices = sorted({s.accelerator.name for s in scenarios})
     if len(engines) > 1:
-        return (Phrase("calibrate.refused.engines", {"names": ", ".join(engines)}),)
+        names = ", ".join(LABELS.get(engine, engine) for engine in engines)
+        return (Phrase("calibrate.refused.engines", {"names": names}),)
     if len(devices) > 1:
         return (Phrase("calibrate.refused.devices", {"names": ", ".join(devices)}),)
     runs = len({i for i, _ in chosen})

@@ -11,7 +11,7 @@ from core.evidence.measure_next import Measurement
 from core.reports.as_json import to_json
 from core.reports.as_text import table
 from core.units import show_count, three_digits
-from core.words import Phrase, Words, percent
+from core.words import Phrase, Words, counted, percent
 
 
 def result_text(
@@ -45,7 +45,7 @@ def result_text(
 def told(one: Measurement) -> Phrase:
     """A run to make, in words."""
     values: dict[str, object] = {
-        "users": show_count(one.users),
+        "users": counted("units.users", one.users),
         "prompt": show_count(one.prompt_tokens),
         "output": show_count(one.output_tokens),
         "requests": show_count(one.requests),

@@ -17,7 +17,7 @@ from core.memory.capacity import Change
 from core.reports.as_json import to_json
 from core.reports.as_text import table
 from core.results import Estimate
-from core.units import show_bytes, show_count, show_time
+from core.units import show_bytes, show_count, show_time, three_digits
 from core.words import Words, percent
 
 _MOST_RUNS = 40  # shown one by one on a terminal
@@ -49,7 +49,7 @@ def pairs_text(pairs: Sequence[Pair], problems: Sequence[Problem], words: Words)
         lines += table(reasons)
     if problems:
         lines += ["", words("cli.read.problem"), *(f"  {words.located(p)}" for p in problems)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines).lstrip("\n") + "\n"
 
 
 def cause_text(cause: Cause, words: Words) -> str:
@@ -63,7 +63,7 @@ def name_of(run: Run) -> str:
     return " ".join(part for part in (run.label, place) if part) or run.origin.tool
 
 
-def _groups(pairs: Iterable[Pair], words: Words) -> list[str]:
+def _groups(pairs: Sequence[Pair], words: Words) -> list[str]:
     groups: dict[tuple[str, str, str], list[Comparison]] = {}
     for pair in pairs:
         for c in pair.comparisons:
@@ -71,7 +71,7 @@ def _groups(pairs: Iterable[Pair], words: Words) -> list[str]:
                 key = (pair.scenario.engine.name, pair.scenario.accelerator.name, c.figure)
                 groups.setdefault(key, []).append(c)
     if not groups:
-        return [words("cli.validate.nothing")]
+        return [] if any(pair.ledger for pair in pairs) else [words("cli.validate.nothing")]
     keys = ("engine", "gpu", "metric", "n", "median", "bias", "inside")
     rows = [[words(f"cli.validate.{key}") for key in keys]]
     for (engine, device, figure), found in sorted(groups.items()):
@@ -141,6 +141,8 @@ def _point(pair: Pair) -> Estimate | None:
 
 
 def _amount(row: LedgerRow, value: float) -> str:
+    if row.line == "max_concurrency":
+        return three_digits(value)
     return show_count(value) if row.is_count else str(show_bytes(value))
 
 

@@ -43,6 +43,8 @@ def memory_record(run: Run, scenario: Scenario) -> RunRecord:
     local = scenario.engine.name in _LOCAL
     known = _LLAMA_METRICS if local else _METRICS
     metrics = {line: known[line] for line in run.ledger if line in known}
+    if run.ledger.get("kv_cache") == run.ledger.get("available_kv"):
+        metrics.pop("available_kv", None)  # one line of the log under two names
     extra: dict[str, object] = {}
     for line, name in (("device_total", "device_total_gib"), ("free_before", "avail_before_weights_gib")):
         if line in run.ledger:
