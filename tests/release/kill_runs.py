@@ -1,13 +1,16 @@
 """Kills the editing window at random moments and looks at what is left.
 
-    python tests/release/kill_runs.py [--kills 1000] [--at-once 6] [--seed 1]
+    python tests/release/kill_runs.py [--kills 1000] [--at-once 6] [--seed 1] [--saving]
 
-A child edits a scenario, saves it now and then, and says each step.  After the kill the file must be one
-of its saved states, whole, and file or recovery must hold an edit made at most two seconds before.
+A child edits a scenario, saves it now and then (``--saving``: after every edit), and says each step.  After
+the kill the file must be one of its saved states, whole, and file or recovery must hold an edit made at
+most two seconds before.  The two seconds are those of the program: a child says too how long its threads
+were ready and got no processor, and how long the disk took to write, and that time is not counted.
 Prints what was found and ends with 1 when anything was lost.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -28,8 +31,31 @@ _EVERY_MS = 40
 _LONGEST_S = 4.0  # of a child's life after its first step
 
 
-def child(folder: Path, seed: int) -> None:
-    """Edit for ever.  Lines: ``E users``, ``S users`` before a save, ``D users`` after it."""
+def queued_ms(pid: int | str) -> int:
+    """Milliseconds so far in which threads of a process were ready to run and had no processor."""
+    waited = 0
+    for one in Path(f"/proc/{pid}/task").glob("*/schedstat"):  # where there is none the two seconds stand
+        with contextlib.suppress(OSError, IndexError):
+            waited += int(one.read_text(encoding="ascii").split()[1])
+    return waited // 1_000_000
+
+
+def _tell_of_the_disk() -> None:
+    """Lines ``F`` and ``G`` before and after each wait for the disk."""
+    sync = os.fsync
+
+    def told(handle: int) -> None:
+        os.write(1, b"F 0 0\n")
+        try:
+            sync(handle)
+        finally:
+            os.write(1, b"G 0 0\n")
+
+    os.fsync = told
+
+
+def child(folder: Path, seed: int, saving: bool) -> None:
+    """Edit for ever.  Lines: ``E users late``, ``S users late`` before a save, ``D users late`` after it."""
     from PySide6.QtCore import QTimer
 
     from gui.app import application, start
@@ -40,19 +66,20 @@ def child(folder: Path, seed: int) -> None:
     window = start(app, Paths(folder / "settings", folder / "data"), folder / "kept.json").window
     window.show()
     users = 0
+    _tell_of_the_disk()
 
     def step() -> None:
         nonlocal users
         users += 1
         window.document.set_value("workload.users", users)
         window.document.end_merge()
-        print("E", users, flush=True)
-        if chance.random() < 0.04:
-            print("S", users, flush=True)
+        print("E", users, queued_ms("self"), flush=True)
+        if saving or chance.random() < 0.04:
+            print("S", users, queued_ms("self"), flush=True)
             window.files.save()
-            print("D", users, flush=True)
+            print("D", users, queued_ms("self"), flush=True)
 
-    timer = QTimer(interval=_EVERY_MS)
+    timer = QTimer(interval=0 if saving else _EVERY_MS)
     timer.timeout.connect(step)
     window.plots_shown.connect(timer.start)  # whoever has a window begins to edit
     app.exec()
@@ -65,9 +92,10 @@ class Victim:
     folder: Path
     process: subprocess.Popen[bytes]
     dies_after: float  # s after its first step
-    said: list[tuple[float, str, int]] = field(default_factory=list)
+    said: list[tuple[float, str, int, int]] = field(default_factory=list)  # s, kind, users, ms queued so far
     rest: bytes = b""
     killed_at: float = 0.0
+    queued: int = 0  # ms, when it was killed
 
     def listen(self) -> None:
         """Take what was said since, with the time."""
@@ -79,29 +107,41 @@ class Victim:
         *lines, self.rest = (self.rest + data).split(b"\n")
         now = time.monotonic()
         for line in lines:
-            kind, _, number = line.decode().partition(" ")
-            if kind in ("E", "S", "D"):
-                self.said.append((now, kind, int(number)))
+            words = line.decode().split()
+            if len(words) == 3 and words[0] in "ESDFG":
+                self.said.append((now, words[0], int(words[1]), int(words[2])))
+
+    def at_the_disk(self, since: float) -> float:
+        """Seconds that it waited for the disk after a moment."""
+        waited, began = 0.0, None
+        for at, kind, _, _ in [*self.said, (self.killed_at, "G", 0, 0)]:
+            if kind == "F":
+                began = at
+            elif kind == "G" and began is not None:
+                waited += max(0.0, at - max(began, since))
+                began = None
+        return waited
 
     def due(self) -> bool:
         """Whether its time has come."""
         return bool(self.said) and time.monotonic() - self.said[0][0] >= self.dies_after
 
 
-def begin(folder: Path, chance: random.Random, original: bytes) -> Victim:
+def begin(folder: Path, chance: random.Random, original: bytes, saving: bool) -> Victim:
     """Start a child on a fresh file."""
     folder.mkdir()
     (folder / "kept.json").write_bytes(original)
     seed = str(chance.randrange(1 << 30))
     line = [sys.executable, str(Path(__file__)), "--child", str(folder), "--seed", seed]
+    line += ["--saving"] * saving
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     os.set_blocking(process.stdout.fileno(), False)
     return Victim(folder, process, chance.uniform(0.0, _LONGEST_S))
 
 
-def verdict(victim: Victim, original_users: int) -> str:
-    """What was lost; "" when nothing was."""
+def verdict(victim: Victim, original_users: int) -> tuple[str, float]:
+    """What was lost, "" when nothing was, and how much later than edited the state left behind is, s."""
     from core.errors import InferometerError
     from core.files.opening import open_document
     from gui.document import Document
@@ -110,22 +150,31 @@ def verdict(victim: Victim, original_users: int) -> str:
     try:
         scenario = open_document(victim.folder / "kept.json").scenario
     except InferometerError as error:
-        return f"the file is broken: {error}"
+        return f"the file is broken: {error}", 0.0
     kept = scenario.workload.users
-    begun = [number for _, kind, number in victim.said if kind == "S"]
-    done = [number for _, kind, number in victim.said if kind == "D"]
+    begun = [number for _, kind, number, _ in victim.said if kind == "S"]
+    done = [number for _, kind, number, _ in victim.said if kind == "D"]
     allowed = {done[-1] if done else original_users} | ({begun[-1]} if begun else set())
-    last = max((number for _, kind, number in victim.said if kind == "E"), default=0)
+    edits = [(at, number, late) for at, kind, number, late in victim.said if kind == "E"]
     # The line of the last step may have died with the child.
-    if kept not in allowed and kept != last + 1:
-        return f"the file holds {kept}, saved were {sorted(allowed)}"
-    document = Document(scenario)
-    found = Recovery(victim.folder / "data" / "recovery", document).orphans()
-    states = [kept if kept != original_users else 0, *(item.scenario.workload.users for item in found)]
-    old = [n for at, kind, n in victim.said if kind == "E" and at < victim.killed_at - OLDEST_S - _SLACK_S]
-    if old and max(states) < old[-1]:
-        return f"edit {old[-1]} of {last} is lost, there is {max(states)}"
-    return ""
+    if kept not in allowed and kept != (edits[-1][1] if edits else 0) + 1:
+        return f"the file holds {kept}, saved were {sorted(allowed)}", 0.0
+    recovery = Recovery(victim.folder / "data" / "recovery", Document(scenario))
+    found = [item.scenario.workload.users for item in recovery.orphans()]
+    recovery.close()  # nor shall this process hold a thousand locks
+    if list((victim.folder / "data").rglob("*.unreadable")):
+        return "a recovery file is broken", 0.0
+    held = max((kept if done or kept in begun else 0, *found), default=0)
+    lost = [(at, number, late) for at, number, late in edits if number > held]
+    if not lost:
+        return "", 0.0
+    first_at, first, late_then = lost[0]
+    age = victim.killed_at - first_at
+    waited = max(0, victim.queued - late_then) / 1e3 + victim.at_the_disk(first_at)
+    if age > OLDEST_S + _SLACK_S + waited:
+        told = f"edit {first} of {edits[-1][1]} is lost after {age:.2f} s"
+        return f"{told} ({waited:.2f} s of them waiting), there is {held}", age
+    return "", age
 
 
 def main() -> int:
@@ -134,16 +183,17 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--at-once", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--saving", action="store_true")
     parser.add_argument("--child", type=Path)
     options = parser.parse_args()
     if options.child is not None:
-        child(options.child, options.seed)
+        child(options.child, options.seed, options.saving)
         return 0
-    return hunt(options.kills, options.at_once, options.seed)
+    return hunt(options.kills, options.at_once, options.seed, options.saving)
 
 
-def hunt(kills: int, at_once: int, seed: int) -> int:
-    """The number of kills after which something was lost."""
+def hunt(kills: int, at_once: int, seed: int, saving: bool) -> int:
+    """1 when anything was lost."""
     from PySide6.QtCore import QCoreApplication
 
     app = QCoreApplication.instance() or QCoreApplication([])
@@ -152,12 +202,13 @@ def hunt(kills: int, at_once: int, seed: int) -> int:
     users = json.loads(original)["workload"]["users"]
     chance = random.Random(seed)
     lost = during = recovered = 0
+    ages = [0.0]
     with tempfile.TemporaryDirectory() as place:
         alive: list[Victim] = []
         started = finished = 0
         while finished < kills:
             while started < kills and len(alive) < at_once:
-                alive.append(begin(Path(place) / str(started), chance, original))
+                alive.append(begin(Path(place) / str(started), chance, original, saving))
                 started += 1
             time.sleep(0.005)
             for victim in list(alive):
@@ -167,13 +218,15 @@ def hunt(kills: int, at_once: int, seed: int) -> int:
                 victim.killed_at = time.monotonic()
                 died = victim.process.poll() is not None
                 if not died:
+                    victim.queued = queued_ms(victim.process.pid)
                     victim.process.send_signal(signal.SIGKILL)
                 victim.process.wait()
                 victim.listen()
                 alive.remove(victim)
                 finished += 1
-                reason = "the child ended by itself" if died else verdict(victim, users)
-                kinds = [kind for _, kind, _ in victim.said]
+                reason, age = ("the child ended by itself", 0.0) if died else verdict(victim, users)
+                ages.append(age)
+                kinds = [kind for _, kind, _, _ in victim.said]
                 during += kinds.count("S") > kinds.count("D")
                 recovered += any((victim.folder / "data" / "recovery").glob("*.json"))
                 if reason:
@@ -181,6 +234,7 @@ def hunt(kills: int, at_once: int, seed: int) -> int:
                     print(f"{victim.folder.name}: {reason}", flush=True)
     del app
     print(f"{kills} kills, {during} of them while saving, {recovered} left a recovery, {lost} lost something")
+    print(f"oldest edit that was in no file: {max(ages):.2f} s by the clock on the wall")
     return int(lost > 0)
 
 
