@@ -6,6 +6,7 @@ gets its packages.  ``--base FOLDER`` copies a finished debootstrap folder inste
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -187,10 +188,12 @@ def at_a_desktop(root: CleanRoot, package: str) -> None:
     leftovers(before, root.files())
 
 
-def others(root: CleanRoot, packages: list[str]) -> None:
-    """The packages that are not installed: unpacked and started."""
-    # These bring no list of what they need; a desktop has it.
-    root.run("apt-get install -y --no-install-recommends libgl1 libegl1 fontconfig-config xkb-data")
+def others(root: CleanRoot, packages: list[str], needed: str) -> None:
+    """The packages that are not installed: unpacked and started.
+
+    These bring no list of what they need: a desktop has it, and here the .deb's list stands for one.
+    """
+    root.run(f"apt-get install -y --no-install-recommends {needed}")
     smoke = f"QT_QPA_PLATFORM=offscreen HOME=/{HOME} %s --smoke '/{DOCUMENT}'"
     for package in packages:
         if package.endswith(".AppImage"):
@@ -228,7 +231,9 @@ def check(packages: list[Path], base: Path | None) -> None:
         told("installed alone, started, removed: no leftovers")
         at_a_desktop(root, name)
         told("opened by double click, changed, saved, closed, removed: no leftovers")
-    others(root, [name for name in names if name not in debs])
+    asked = " ".join(root.run(f"dpkg-deb -f {name} Depends") for name in debs)
+    needed = " ".join(re.sub(r"\([^)]*\)", "", asked).replace(",", " ").split())
+    others(root, [name for name in names if name not in debs], needed)
     told("done")
 
 
