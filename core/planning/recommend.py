@@ -21,9 +21,9 @@ from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.search import Rank
 
-_TUNED = 48  # estimates of near misses with other settings
+_TUNED = 24  # estimates of near misses with other settings
 _CLOSE = 1.3  # times a target, what settings of the engine may mend
-_REFINED = 120  # estimates
+_REFINED = 80  # estimates
 _FAR = 2.0  # times a target; other formats of the same device change less
 _DOUBT = 2.0  # times the speed wanted, by the guess
 
