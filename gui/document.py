@@ -52,6 +52,7 @@ class Document(QObject):
         self._origin = Origin()
         self._refused: dict[str, Problem] = {}
         self._series = 0
+        self._held = False  # a drag is one edit, rests and all
         self._subject = _subject_of(scenario)
         self.describe: Callable[[Scenario], str] = lambda s: s.model.name
         self.undo_stack = QUndoStack(self)
@@ -159,8 +160,14 @@ class Document(QObject):
         if scenario != self._scenario:
             self._push(scenario, text, None)
 
+    def hold_merge(self) -> None:
+        """A drag has begun: however long the hand rests, it is one edit until ``end_merge``."""
+        self.end_merge()
+        self._held = True
+
     def end_merge(self) -> None:
         """The next edit is undone by itself: the focus moved, Enter was pressed, a drag ended."""
+        self._held = False
         self._rest.stop()
         self._series += 1
 
@@ -234,7 +241,8 @@ class Document(QObject):
 
     def _push(self, new: Scenario, text: str, series: object | None) -> None:
         self.undo_stack.push(ChangeScenario(self, self._scenario, new, text, series))
-        self._rest.start()
+        if not self._held:
+            self._rest.start()
 
     def _refuse(self, paths: tuple[str, ...], problems: Sequence[Problem]) -> bool:
         told = [path for path in paths if any(path in problem.paths for problem in problems)]

@@ -157,6 +157,10 @@ class Panel:
         """The x value at a pixel column."""
         return self.x.start + (px - self.rect.left()) / max(self.rect.width(), 1.0) * self.x.span
 
+    def level_at(self, py: float) -> float:
+        """The y value at a pixel row."""
+        return (self.rect.bottom() - py) / max(self.rect.height(), 1.0) * self.y_end
+
     def pixels(self, xs: FloatArray, ys: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Pixel columns and rows of a curve."""
         px: FloatArray = self.rect.left() + self.rect.width() * (xs - self.x.start) / self.x.span
@@ -198,7 +202,8 @@ class PlotArea(GraphicsView):
     moved = Signal(QPointF)
     released = Signal()
     left = Signal()
-    stepped = Signal(str)  # "down", "up", "page_down", "page_up", "home", "end", "take"
+    # "down", "up", "page_down", "page_up", "home", "end", "take"; "raise", "lower", "next" for a line
+    stepped = Signal(str)
     step_done = Signal()
     resized = Signal()
     ratio_changed = Signal()
@@ -213,6 +218,9 @@ class PlotArea(GraphicsView):
         Qt.Key.Key_End: "end",
         Qt.Key.Key_Return: "take",
         Qt.Key.Key_Enter: "take",
+        Qt.Key.Key_Up: "raise",
+        Qt.Key.Key_Down: "lower",
+        Qt.Key.Key_Space: "next",
     }
 
     def __init__(self, parent: QWidget) -> None:

@@ -19,6 +19,7 @@ from core.units import show_count
 from core.words import Phrase, Words, counted
 from gui.plots.area import Curve, Panel
 from gui.plots.draw import FLAG_HEIGHT, Draw
+from gui.plots.grips import Grip, Grips, at_place
 from gui.plots.pane import Pane
 from gui.theme import Theme, series_dash
 
@@ -97,6 +98,8 @@ class PlotPane(Pane):
     """A plot over users."""
 
     users_dragged = Signal(int)
+    field_dragged = Signal(str, float)  # path and value that a line was dragged to
+    drag_started = Signal()
     drag_finished = Signal()
     draggable = True
     quantity = ""  # key of the number that a click anywhere unfolds
@@ -109,6 +112,7 @@ class PlotPane(Pane):
         self._dragging = False
         self._pressed_at: QPointF | None = None  # until the pointer moves on: a click
         self._asked: int | None = None  # asked for and not yet answered
+        self.lines = Grips()
         super().__init__(words, parent)
 
     # What a plot says for itself
@@ -143,6 +147,10 @@ class PlotPane(Pane):
             return False
         return abs(point.x() - self.area.panels[0].px(users_of(self.estimate))) <= _GRIP
 
+    def grips(self) -> tuple[Grip, ...]:
+        """The lines that can be dragged beside the operating point."""
+        return ()
+
     @property
     def ready(self) -> bool:
         """Whether curves have come."""
@@ -157,6 +165,7 @@ class PlotPane(Pane):
         """The marks of the plot."""
         if self.curves is not None and self.estimate is not None:
             self.decorate(draw, self.curves, self.estimate)
+            self.grip_focus(draw)
 
     def read(self) -> tuple[str, str]:
         """At the pointer, and at the operating point."""
@@ -165,7 +174,15 @@ class PlotPane(Pane):
         reading = ""
         if self.pointer is not None:
             reading = self.reading_at(self.pointer, self.curves, self.estimate)
-        return reading, self.reading_at(users_of(self.estimate), self.curves, self.estimate)
+        spoken = self.reading_at(users_of(self.estimate), self.curves, self.estimate)
+        grips = self.grips()
+        if not grips:
+            return reading, spoken
+        names = {grip.path: grip.name for grip in grips}
+        shown = self.lines.over or (self.lines.chosen if self.area.keyboard_focus else "")
+        mark = self.words("plots.roofline.list_mark")
+        told = self.words("plots.grips.spoken", names=mark.join(names.values()))
+        return names.get(shown, reading), f"{spoken} {told}"
 
     # What the window calls
 
@@ -176,6 +193,7 @@ class PlotPane(Pane):
             return
         self.curves, self.estimate = curves, estimate
         self._stale, self._asked = False, None
+        self.lines.answered()
         self._empty = self.missing(curves, estimate)
         if not self._dragging:
             self.fit_axes(curves, estimate)
@@ -211,6 +229,15 @@ class PlotPane(Pane):
         if self.area.keyboard_focus:
             draw.focus(x, y)
 
+    def grip_focus(self, draw: Draw) -> None:
+        """Where the line is that the keys move."""
+        if not self.area.keyboard_focus or not self.lines.chosen:
+            return
+        for grip in self.grips():
+            if grip.path == self.lines.chosen:
+                draw.dot(grip.mark.x(), grip.mark.y(), draw.theme.accent, 7.0)
+                draw.halo(grip.mark.x(), grip.mark.y(), draw.theme.accent, 7.0)
+
     def crosshair(self, draw: Draw, panels: list[Panel], users: float) -> None:
         """The pointer's hairline."""
         x = panels[0].px(users)
@@ -244,9 +271,12 @@ class PlotPane(Pane):
 
     def _press(self, point: QPointF) -> None:
         self._pressed_at = point if self.ready and not self._empty else None
-        if not (self.draggable and self.on_handle(point)):
+        if self._pressed_at is None or not self.draggable:
+            return
+        if not self.on_handle(point) and not self.lines.take(self.grips(), point):
             return
         self._dragging = True
+        self.drag_started.emit()
         self.pointer, self._reading = None, ""
         self.area.refresh()
         self._refresh_heading()
@@ -255,11 +285,18 @@ class PlotPane(Pane):
         start = self._pressed_at
         if start is not None and (point - start).manhattanLength() > _CLICK:
             self._pressed_at = None
+        if self._dragging and self.lines.held is not None:
+            self._ask_field(self.lines.drag(point) if self._pressed_at is None else None)
+            return
         if self._dragging:
             self._ask(self._snapped(self.users_at(point)))
             return
         on_handle = self.draggable and self.on_handle(point)
+        grip = None
+        if self.draggable and self.ready and not self._empty and not on_handle:
+            grip = at_place(self.grips(), point)
         shape = Qt.CursorShape.SizeHorCursor if on_handle else Qt.CursorShape.ArrowCursor
+        shape = grip.cursor if grip is not None else shape
         if self.area.viewport().cursor().shape() != shape:
             self.area.viewport().setCursor(shape)
         pointer: float | None = None
@@ -268,21 +305,24 @@ class PlotPane(Pane):
             users = self.users_at(point)
             if math.isfinite(users) and -0.01 <= users / self._users_limit() <= 1.0:
                 pointer = float(self._snapped(users))
-        if pointer != self.pointer:
-            self.pointer = pointer
-            self._update_reading()
-            self.area.refresh()
-            self._refresh_heading()
+        over = grip.path if grip is not None else ""
+        if (pointer, over) != (self.pointer, self.lines.over):
+            self.pointer, self.lines.over = pointer, over
+            self._again()
+
+    def _again(self) -> None:
+        """What is read has changed."""
+        self._update_reading()
+        self.area.refresh()
+        self._refresh_heading()
 
     def _users_limit(self) -> float:
         return self.area.panels[0].x.end
 
     def _leave(self) -> None:
-        if self.pointer is not None:
-            self.pointer = None
-            self._update_reading()
-            self.area.refresh()
-            self._refresh_heading()
+        if self.pointer is not None or self.lines.over:
+            self.pointer, self.lines.over = None, ""
+            self._again()
 
     def _release(self) -> None:
         pressed, self._pressed_at = self._pressed_at, None
@@ -291,6 +331,7 @@ class PlotPane(Pane):
         if not self._dragging:
             return
         self._dragging = False
+        self.lines.let_go()
         self.drag_finished.emit()
         if self.curves is not None and self.estimate is not None:
             self.fit_axes(self.curves, self.estimate)
@@ -302,7 +343,11 @@ class PlotPane(Pane):
             if key:
                 self.selected.emit(key)
             return
-        if not self.draggable or self.curves is None or self.estimate is None:
+        if not self.draggable or self.curves is None or self.estimate is None or self._empty:
+            return
+        if step in ("raise", "lower", "next"):
+            self._ask_field(self.lines.key(self.grips(), step))
+            self._again()
             return
         users = self._asked if self._asked is not None else round(users_of(self.estimate))
         page = max(1, round(self.area.panels[0].x.step))
@@ -319,6 +364,10 @@ class PlotPane(Pane):
 
     def _step_done(self) -> None:
         self.drag_finished.emit()
+
+    def _ask_field(self, asked: tuple[str, float] | None) -> None:
+        if asked is not None:
+            self.field_dragged.emit(*asked)
 
     def _ask(self, users: int) -> None:
         known = self._asked

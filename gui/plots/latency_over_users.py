@@ -15,9 +15,11 @@ from gui.plots.area import Curve, Look, Panel
 from gui.plots.axes import panel_title
 from gui.plots.base import PlotPane, has_point, users_of
 from gui.plots.draw import Align, Draw, text_width
+from gui.plots.grips import REACH, Grip, next_limit, round_limit
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
-from gui.theme import Role
+from gui.theme import Role, theme
 
+_ARROW = 90.0  # pixels at the right end that stand for a target above the picture
 _FAR = 4.0  # a target further above the curves than this is not drawn: it would flatten them
 
 
@@ -32,6 +34,12 @@ def time_unit(seconds: float) -> tuple[str, float]:
 def short(number: str) -> str:
     """A limit as people write it: 100, not 100.0; 2, not 2.00."""
     return number.rstrip("0").rstrip(".") if "." in number else number
+
+
+def limit_text(seconds: float) -> str:
+    """A limit with its unit: 100 ms, 2 s."""
+    shown = show_time(seconds)
+    return f"{short(shown.number)} {shown.unit}"
 
 
 @dataclass
@@ -136,6 +144,36 @@ class LatencyOverUsers(PlotPane):
     def on_handle(self, point: QPointF) -> bool:
         """Only the curves of the scenario itself have a handle."""
         return self.curves is not None and self.curves.change is None and super().on_handle(point)
+
+    def grips(self) -> tuple[Grip, ...]:
+        """The targets, each in its panel."""
+        if self.estimate is None:
+            return ()
+        found = [self._grip(part, target) for part in self.parts if (target := part.target(self.estimate))]
+        return tuple(found)
+
+    def _grip(self, part: _Part, target: float) -> Grip:
+        """A target's line; where it lies above the picture, the arrow that says so."""
+        panel, level = part.panel, target * part.factor
+        first = part.name == "first_token"
+        unit = 1.0 if first else 1e3  # of the field, for a second
+        beyond = level > panel.y_end
+        y = panel.rect.top() if beyond else panel.py(level)
+        left = panel.rect.right() - _ARROW if beyond else panel.rect.left()
+
+        def near(point: QPointF) -> bool:
+            below = point.y() - y
+            high = 2 * REACH + theme().px(10) if beyond else REACH
+            return left <= point.x() <= panel.rect.right() and -REACH <= below <= high
+
+        def value_at(point: QPointF) -> float:
+            here = min(max(panel.level_at(point.y()), panel.y_end / 200), panel.y_end)
+            return round_limit(here / part.factor * unit)
+
+        path = "targets.time_to_first_token_s" if first else "targets.time_per_output_token_ms"
+        name = self.words(f"plots.grips.{part.name}", value=limit_text(target))
+        mark = QPointF(panel.rect.left() + 6, y)
+        return Grip(path, target * unit, False, near, value_at, next_limit, name, mark)
 
     def layout_panels(self, inner: QRectF) -> None:
         """The upper panel has a little more, as the flag stands in it."""
@@ -295,8 +333,7 @@ class LatencyOverUsers(PlotPane):
         text = f"≤ {short(three_digits(target * part.factor))}"
         y, right, left = panel.py(target * part.factor), panel.rect.right() - 3, panel.rect.left() + 4
         if target * part.factor > panel.y_end:
-            limit = show_time(target)
-            text, y = f"≤ {short(limit.number)} {limit.unit} ↑", panel.py(panel.y.end)
+            text, y = f"≤ {limit_text(target)} ↑", panel.py(panel.y.end)
         step = draw.theme.px(10)
         places: tuple[tuple[float, float, Align], ...] = (
             (right, -step, "right"),

@@ -12,6 +12,8 @@ from core.words import counted
 from gui.plots.area import Curve, Look
 from gui.plots.base import Ghost, PlotPane, has_point, users_of
 from gui.plots.draw import Draw, crosses
+from gui.plots.grips import Grip
+from gui.plots.length_grip import length_grip
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
 from gui.theme import Role
 from gui.widgets.ledger_content import counted_users
@@ -61,6 +63,12 @@ class MemoryOverUsers(PlotPane):
     def layout_panels(self, inner: QRectF) -> None:
         """One panel whose flag has a row of its own."""
         self.panel.rect = inner
+
+    def grips(self) -> tuple[Grip, ...]:
+        """The lines of the lengths: each stands for the prompt that makes requests so long."""
+        if self.curves is None or self.estimate is None:
+            return ()
+        return (length_grip(self, self.curves, self.estimate),)
 
     def plot(self, curves: WorkloadCurves, estimate: Estimate) -> None:
         """Stack and lines."""

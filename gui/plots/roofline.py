@@ -400,7 +400,7 @@ class Roofline(Pane):
             return
         last = len(self.data.dots) - 1
         now = -1 if self._chosen is None else self._chosen
-        by = {"up": now + 1, "down": now - 1, "home": 0, "end": last}
+        by = {"up": now + 1, "down": now - 1, "lower": now + 1, "raise": now - 1, "home": 0, "end": last}
         self._chosen = min(max(by.get(step, now), 0), last)
         self._pointer = None
         self._again()

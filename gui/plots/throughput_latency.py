@@ -13,10 +13,12 @@ from core.units import show_count, show_time, three_digits
 from gui.plots.area import Curve, Look
 from gui.plots.base import PlotPane, has_point, users_of
 from gui.plots.draw import Align, Draw
-from gui.plots.latency_over_users import short, time_unit
+from gui.plots.grips import REACH, Grip, next_limit, round_limit
+from gui.plots.latency_over_users import limit_text, time_unit
 from gui.plots.scales import at, largest, span_axis, value_axis
 
 _GRIP = 12.0  # pixels around the ring that take it
+_ARROW = 90.0  # pixels at the end that stand for a target beside the picture
 _APART = 15.0  # pixels between marked points
 # Where a name may stand beside its point, and beside the end of a line: offset and alignment.
 _BESIDE: tuple[tuple[float, float, Align], ...] = (
@@ -241,8 +243,7 @@ class ThroughputLatency(PlotPane):
         target, panel = self._target_seconds(estimate), self.panel
         if target is None:
             return
-        limit = show_time(target)
-        value = f"{short(limit.number)} {limit.unit}"
+        value = limit_text(target)
         y = panel.rect.top() + draw.theme.px(11)
         if target * self.factor >= panel.x.end:
             text, x = f"≤ {value} →", panel.rect.right() - 3
@@ -299,6 +300,31 @@ class ThroughputLatency(PlotPane):
         if not (math.isfinite(x) and math.isfinite(y)):
             return None
         return QPointF(panel.px(x), panel.py(y))
+
+    def grips(self) -> tuple[Grip, ...]:
+        """The target; where it lies beside the picture, the arrow that says so."""
+        target = None if self.estimate is None else self._target_seconds(self.estimate)
+        if target is None:
+            return ()
+        panel, level = self.panel, target * self.factor
+        beyond = not panel.x.start <= level < panel.x.end
+        x = min(max(panel.px(level), panel.rect.left()), panel.rect.right())
+
+        def near(point: QPointF) -> bool:
+            if not panel.rect.top() <= point.y() <= panel.rect.bottom():
+                return False
+            if not beyond:
+                return abs(point.x() - x) <= REACH
+            return abs(point.x() - x) <= _ARROW and point.y() <= panel.rect.top() + 2 * REACH + 12
+
+        def value_at(point: QPointF) -> float:
+            here = min(max(panel.value_at(point.x()), panel.x.end / 200, panel.x.start), panel.x.end)
+            return round_limit(here / self.factor * 1e3)
+
+        name = self.words("plots.grips.per_token", value=limit_text(target))
+        mark = QPointF(x, panel.rect.bottom() - 8)
+        path = "targets.time_per_output_token_ms"
+        return (Grip(path, target * 1e3, True, near, value_at, next_limit, name, mark),)
 
     def on_handle(self, point: QPointF) -> bool:
         """Near the ring."""

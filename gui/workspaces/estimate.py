@@ -65,6 +65,8 @@ class EstimateWorkspace(QWidget):
         estimation.point_ready.connect(self._show_point)
         estimation.failed.connect(self._on_failed)
         self.tabs.users_dragged.connect(self.drag_users)
+        self.tabs.field_dragged.connect(self.drag_field)
+        self.tabs.drag_started.connect(document.hold_merge)
         self.tabs.drag_finished.connect(document.end_merge)
 
     @property
@@ -235,6 +237,13 @@ class EstimateWorkspace(QWidget):
             rate = rate_for_users(scenario, float(users), float(point.capacity.kv_tokens))
             self._document.set_value("workload.request_rate", rate)
         self.users_dragged.emit()
+
+    def drag_field(self, path: str, value: float) -> None:
+        """The form follows a line that is dragged; what cannot be is passed by."""
+        whole = path.startswith("workload.")  # lengths are counts
+        change = (path, round(value) if whole else value)
+        if not self._document.problems_with([change]):
+            self._document.set_value(*change)
 
     def undo(self) -> None:
         """Take the last edit back and show where."""

@@ -48,6 +48,8 @@ class PlotTabs(QWidget):
     """A row of tabs and the page of the chosen one."""
 
     users_dragged = Signal(int)
+    field_dragged = Signal(str, float)  # path and value that a line was dragged to
+    drag_started = Signal()
     drag_finished = Signal()
     tab_changed = Signal(str)
     selected = Signal(str)  # a number in a plot was clicked: its key among the derivations
@@ -201,6 +203,8 @@ class PlotTabs(QWidget):
         self.plots = [kind(self._words) for kind in OVERVIEW]
         for plot in self.plots:
             plot.users_dragged.connect(self.users_dragged)
+            plot.field_dragged.connect(self.field_dragged)
+            plot.drag_started.connect(self.drag_started)
             plot.drag_finished.connect(self.drag_finished)
             plot.selected.connect(self.selected)
         self._show_ghosts()
