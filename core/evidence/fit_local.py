@@ -3,12 +3,15 @@
     log t_measured = log t(profile, device factor) + error
 
 Every fraction and every launch cost of a profile is its parent's times exp(d), d ~ N(0, s): classes of
-devices differ from each other only as far as the measurements insist.  A device that enough was measured
+devices differ from each other only as far as the measurements insist, and only in what two models and
+two sources at least speak of.  "read" and "multiply" are factors of all formats of a class, so that
+sources that measured different formats speak of one value.  A device that enough was measured
 of carries a factor of its own, held to 1.  Soft-L1 loss; a device's rows count as about twelve, however
 many.  The derivative is exact: in the logarithm of its parameters a step is a sum of exponentials.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,16 +25,23 @@ from core.latency.offload import LEAST_COPIED_BATCH
 from core.model.operators import TOKENS
 from core.quantities import FloatArray
 
-SPREAD = {"decode": 0.06, "prefill": 0.12}  # of log errors, where the loss turns from squares to distances
+SPREAD = {"decode": 0.045, "prefill": 0.07}  # of log errors, where the loss turns from squares to distances
 DEVICE = {"decode": 0.07, "prefill": 0.10}  # deviation of a device's own factors
 ROWS_OF_A_DEVICE = 12.0
-# A value is fitted only where so many rows of at least two models feel it (a share of their time).
+# A value is fitted only where so many rows of at least two models and two sources feel it (a share of
+# their time).
 LEAST_ROWS, LEAST_SHARE, LEAST_ROWS_OF_A_DEVICE = 3, 0.02, 6
 _ROUNDS, _TRIES = 100, 12
 
 Signature = tuple[tuple[str, ...], str, str]  # fractions, microseconds, "compute" or "other"
 Link = tuple[str, str]  # engine, name of a profile
 Flags = NDArray[np.bool_]
+
+
+def publisher(source: str) -> str:
+    """Who measured: files of one repository are one source, each of its issues and requests is another."""
+    found = re.match(r"https?://github\.com/([^/]+/[^/]+)(/(?:issues|pull)/\d+)?", source)
+    return found[0] if found else source
 
 
 class Prior:
@@ -181,7 +191,9 @@ class Problem:
         return np.array([self._spoken_for(group, LEAST_ROWS_OF_A_DEVICE) for group in groups])
 
     def _spoken_for(self, cases: list[int], least: int) -> bool:
-        return len(cases) >= least and len({self.cases[i].model for i in cases}) >= 2
+        models = {self.cases[i].model for i in cases}
+        sources = {publisher(self.cases[i].source) for i in cases}
+        return len(cases) >= least and len(models) >= 2 and len(sources) >= 2
 
     def deviations(self, x: FloatArray) -> FloatArray:
         """Deviations (L, N) of the parameters of each profile from its parent's."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import resources
-from core.evidence.fit_local import Link, Prior, Problem
+from core.evidence.fit_local import Link, Prior, Problem, publisher
 from core.evidence.measured import read_records
 from core.evidence.page import LEFT_OUT_STREAMS, summary
 from core.evidence.single_stream import Case, cases_of, plan_for, unfit
@@ -92,7 +92,7 @@ def write(problem: Problem, x: FloatArray, known: FloatArray, unseen: FloatArray
             "measurements": len(here),
             "models": len({c.model for c in here}),
             "devices": len({c.gpu for c in here}),
-            "sources": len({c.source for c in here}),
+            "sources": len({publisher(c.source) for c in here}),
         }
         mine = {
             device: {"decode": round(float(f[0]), 3), "prefill": round(float(f[1]), 3)}
@@ -151,8 +151,6 @@ def values(problem: Problem, x: FloatArray, key: Link) -> dict[str, object]:
             continue
         value = float(start * np.exp(above[column])) if column is not None else start
         launch = name in launches or name in old
-        if not launch:
-            value = min(value, 1.0)
         out["microseconds" if launch else "fractions"][name] = round(value, 1 if launch else 3)
     return {part: dict(sorted(found.items())) for part, found in out.items() if found}
 

@@ -54,8 +54,6 @@ class Overheads(Spec):
     p: Literal[1, 2, 4, 8]
     slow_starts: float = Field(1.0, ge=1)  # of a release, beside those of the kernels' tables
     slow_moe_starts: float = Field(1.0, ge=1)
-    latent_layer_us: float = Field(ge=0)
-    recurrent_layer_us: float = Field(ge=0)
     expert_layer_us: float = Field(ge=0)  # more, where experts are dealt out whole
     thin_expert: float = Field(ge=0)  # width of a slice of an expert that is read at half the rate
     mixed_attention: float = Field(ge=0)  # of the shorter part, where prompts and decodes share a kernel
@@ -218,8 +216,6 @@ def _scale(merged: dict[str, Any], engine: str, factors: Factors) -> None:
     for name, value in overheads.items():
         if isinstance(value, dict):
             overheads[name] = {k: v * factors.of(name, engine, family, k) for k, v in value.items()}
-        elif name in ("latent_layer_us", "recurrent_layer_us"):
-            overheads[name] = value * factors.of("starts", engine, family) * factors.of(name, engine, family)
         elif isinstance(value, int | float) and not isinstance(value, bool):
             overheads[name] = value * factors.of(name, engine, family)
 

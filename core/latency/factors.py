@@ -30,7 +30,8 @@ class Factor(Spec):
     term: str
     engine: str = ""
     family: str = ""
-    format: str = ""  # of weights or cache; for the terms of the first token the kind of model
+    # Of weights or cache, several joined by "+"; for the terms of the first token the kind of model.
+    format: str = ""
     value: float = Field(gt=0)
     start: float = Field(gt=0)  # before the fit: from the kernels' tables or from a study of forms
     spread: float = Field(gt=0)  # of the prior, in the logarithm
@@ -55,9 +56,14 @@ class Factors:
         """The product of all that apply; 1 when none does."""
         product = 1.0
         for entry in self._by_term.get(term, ()):
-            if entry.engine in ("", engine) and entry.family in ("", family) and (entry.format in ("", fmt)):
+            if entry.engine in ("", engine) and entry.family in ("", family) and _names(entry.format, fmt):
                 product *= entry.value
         return product
+
+
+def _names(formats: str, fmt: str) -> bool:
+    """Whether ``formats``, one or several joined by "+", holds ``fmt``; empty: any."""
+    return not formats or fmt in formats.split("+")
 
 
 @cache

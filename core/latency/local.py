@@ -15,7 +15,7 @@ import numpy as np
 
 from core.latency.calibrated import UNCALIBRATED, with_overheads
 from core.latency.efficiency import ModelKind, Overheads
-from core.latency.local_profile import LocalProfile, Spread, local_profile_for
+from core.latency.local_profile import LocalProfile, Spread, load_shapes, local_profile_for
 from core.latency.local_work import Scale, Term, WorkList
 from core.latency.machine import Identity, supports
 from core.latency.offload import LEAST_COPIED_BATCH, Placement, placement
@@ -39,8 +39,6 @@ from core.spec.speculative import Speculative
 ENGINES = ("llamacpp", "ollama", "mlx", "transformers")
 _MICRO_BATCH = {"llamacpp": 512.0, "ollama": 512.0, "mlx": 2048.0, "transformers": 1e9}
 _AS_STORED = Scale()
-# Tiles of small batches are not full: so many tokens more are multiplied, fewer from this batch on.
-_PADDED_TOKENS, _FULL_TILE = 12.0, 64.0
 _KINDS: tuple[ModelKind, ...] = get_args(ModelKind)
 _OF_A_PART = ("compute", "bandwidth", "link", "launch", "flops", "bytes")
 
@@ -141,12 +139,10 @@ class LocalPlan:
             small = features(operators, one, one, work[TOKENS] / micro, one)
             first = FIRST_WINDOW + 2 * len(operators.windows)
             work[first:] = small[first:] * micro
-        tokens = work[TOKENS] / micro
-        padding = (
-            _PADDED_TOKENS
-            * np.maximum(1.0 - 1.0 / np.maximum(tokens, 1.0), 0.0)
-            / (1.0 + tokens / _FULL_TILE)
-        )
+        tokens, shapes = work[TOKENS] / micro, load_shapes()
+        # Tiles of small batches are not full.
+        unfilled = np.maximum(1.0 - 1.0 / np.maximum(tokens, 1.0), 0.0) / (1.0 + tokens / shapes.full_tile)
+        padding = shapes.padded_tokens * unfilled
         return np.vstack([work, padding * micro, micro])
 
     def seconds(
@@ -343,8 +339,6 @@ def _overheads(profile: LocalProfile) -> Overheads:
     first = dict.fromkeys(_KINDS, profile.serving.first_token_ms)
     return Overheads(
         p=1,
-        latent_layer_us=0,
-        recurrent_layer_us=0,
         expert_layer_us=0,
         thin_expert=0,
         mixed_attention=0,

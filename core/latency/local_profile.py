@@ -48,6 +48,26 @@ class Serving(Spec):
     arrival: float = Field(ge=0)
 
 
+class Shapes(Spec):
+    """Values of the forms that no class of devices has to itself."""
+
+    narrow_hidden: float = Field(ge=0)  # narrow matrices lose rate: hidden / (hidden + this)
+    softmax_operations: float = Field(ge=0)  # of one pair of query and key in one head, FP32
+    power_exponent: float = Field(ge=0)  # rate x (W per TFLOP/s / full power)^exponent
+    full_power_w_per_tflops: float = Field(gt=0)
+    old_instructions: dict[str, float]  # share of the peak that older matrix instructions reach
+    padded_tokens: float = Field(ge=0)  # more are multiplied in a batch whose tiles are not full
+    full_tile: float = Field(gt=0)
+    score_bytes: float = Field(ge=0)  # of one pair and head, where scores are written
+
+
+@cache
+def load_shapes() -> Shapes:
+    """The packaged values; the data file says on what each rests."""
+    tree = json.loads(resources.read_text(f"{_FOLDER}/local_shapes.json"))
+    return Shapes.model_validate_json(json.dumps({name: tree[name] for name in Shapes.model_fields}))
+
+
 class LocalProfile(Spec):
     """A whole profile, inheritance resolved."""
 

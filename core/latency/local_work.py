@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from core.latency.local_profile import load_shapes
 from core.latency.machine import peak_flops, supports
 from core.latency.offload import Placement, link_bytes_per_second
 from core.model.operators import (
@@ -35,19 +36,6 @@ Bound = Literal["compute", "bandwidth", "link", "launch"]
 
 # Features beside those of ``core.model.operators``, counted from the end.
 PADDING, MICRO_BATCHES = -2, -1
-# Narrow matrices lose rate: hidden / (hidden + this).  From models of 1 to 70 billion parameters.
-NARROW_HIDDEN = 650.0
-# Operations of the softmax of one pair of query and key in one head, in FP32.
-_SOFTMAX_OPERATIONS = 100.0
-# What the older matrix instructions reach of the peak that newer ones are counted in (microbenchmarks of
-# mma against wgmma, arXiv 2402.13499; llama.cpp uses the former).
-_OLD_INSTRUCTIONS = {"Hopper": 0.62}
-# Cards with many TFLOP/s for their power run below their boost clock: rate x (W per TFLOP/s / 1.5)^0.2.
-# From ten NVIDIA cards of 81 to 756 TFLOP/s.
-_POWER_EXPONENT, _FULL_POWER = 0.2, 1.5
-# Attention without the fused kernel writes its scores in 32 bit, reads them for the softmax, writes
-# and reads them again: bytes of one pair of query and key in one head.
-_SCORE_BYTES = 16.0
 _EIGHT_BIT = 7.5  # bits of a weight from which a format counts as 8 bit
 _WIDE = 15.0
 _SIMPLE = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL")
@@ -89,7 +77,7 @@ def multiply_peak(device: Accelerator, accumulate: str) -> float:
     if device.compute_capability == "6.1":
         # Pascal has no fast 16-bit products, but four INT8 products in the time of one in FP32.
         return 2 * peak_flops(device, "fp32")
-    reached = _OLD_INSTRUCTIONS.get(device.architecture, 1.0) if accumulate == "fp16" else 1.0
+    reached = load_shapes().old_instructions.get(device.architecture, 1.0) if accumulate == "fp16" else 1.0
     if accumulate == "fp16" and device.peak_tflops.fp16_fp16acc is not None:
         return reached * max(device.peak_tflops.fp16_fp16acc * 1e12, peak_flops(device, "fp32"))
     best: ComputeFormat = "fp16" if supports(device, "fp16") else "fp32"
@@ -142,8 +130,10 @@ class WorkList:
         self.bandwidth = device.memory_bandwidth_gbps * 1e9
         self.width = operators.flops.shape[1] + 2
         power = device.tdp_w or 0.0
-        tight = _FULL_POWER * self.peak / 1e12 / power if power and device.kind == "gpu" else 1.0
-        self.narrow = (arch.hidden + NARROW_HIDDEN) / arch.hidden * tight**_POWER_EXPONENT
+        self.shapes = shapes = load_shapes()
+        full = shapes.full_power_w_per_tflops * self.peak / 1e12
+        tight = full / power if power and device.kind == "gpu" else 1.0
+        self.narrow = (arch.hidden + shapes.narrow_hidden) / arch.hidden * tight**shapes.power_exponent
 
     def terms(self) -> tuple[Term, ...]:
         """All summands of a step."""
@@ -174,9 +164,9 @@ class WorkList:
             moved[MICRO_BATCHES], moved[ONE] = moved[ONE], 0.0  # once a micro-batch
             flops[PADDING] = flops[TOKENS]
         bits = self.operators.stored_bits[tensor_class] * self._scale(expert)
-        reads = (read_key(self.weights, bits), *(("read_experts",) if expert else ()))
+        reads = ("read", read_key(self.weights, bits), *(("read_experts",) if expert else ()))
         beside = "multiply_experts" if bits < _WIDE else "multiply_experts_16"
-        multiplies = (multiply_key(self.weights, bits), *((beside,) if expert else ()))
+        multiplies = ("multiply", multiply_key(self.weights, bits), *((beside,) if expert else ()))
         share = self.place.head if row.key == "head" else self.place.experts if expert else self.place.layers
         if share < 1:
             yield self._compute(row.key, flops * (1 - share), multiplies, self.narrow)
@@ -236,10 +226,10 @@ class WorkList:
         done = flops * (1 - share)
         yield self._compute(row.key, done, ("attention" if latent is None else "attention_latent",))
         pairs = done / self._flops_of_a_pair()  # of query and key, in all heads
-        softmax = pairs * _SOFTMAX_OPERATIONS
+        softmax = pairs * self.shapes.softmax_operations
         yield Term(row.key, "compute", "always", softmax / self.scalar, ("softmax",), flops=softmax)
         if not self.fused:
-            yield self._memory(row.key, pairs * _SCORE_BYTES, ("scores",))
+            yield self._memory(row.key, pairs * self.shapes.score_bytes, ("scores",))
 
     def _latent(self) -> LatentAttention | None:
         mixers = [mixer for kind in self.arch.kinds for mixer in kind.token_mixers]

@@ -19,6 +19,7 @@ from core.latency.factors import Factors, load_factors
 from core.latency.machine import activation_format, compute_format, is_native, link_of, network_of, peak_flops
 from core.latency.protocol import BOUND
 from core.model.operators import DECODES, ONE, PREFILLS, SEQUENCES, TOKENS, Operator, Operators
+from core.model.work import load_work
 from core.quantities import EXPECTED, FloatArray
 from core.spec.accelerator import Accelerator
 from core.spec.calibration import Calibration
@@ -27,7 +28,7 @@ from core.spec.engine import Precision
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS, ComputeFormat
 
 _Q = 4
-_SEND_START = 10e-6  # s, hand-over from stage to stage
+_WORK = load_work()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +86,7 @@ def coefficients(
     alphas = slow * alphas
     fixed[:, ONE] += alphas.sum(axis=1)
     if operators.sends:
-        fixed[:, ONE] += scale * operators.sends * _SEND_START
+        fixed[:, ONE] += scale * operators.sends * 1e-6 * _WORK.send_start_us
         fixed[:, TOKENS] += operators.send_bytes * _sending(operators, device, deployment)
     layers = operators.layers + (over.ungraphed_moe_factor - 1) * operators.moe_layers
     weights = WEIGHT_FORMATS[precision.weights]
@@ -148,18 +149,18 @@ def _operators(
         per_flop[:BOUND, index] = np.maximum(1.0, slower / (fit.ec * fitted.compute)) / peak
         per_byte[:BOUND, index] = np.maximum(1.0, slower / (em * fitted.bandwidth)) / bandwidth
         per_flop[BOUND, index], per_byte[BOUND, index] = 1 / peak, 1 / bandwidth
-        starts[index] = 1e-6 * (fit.t0_us * row.kernels + _layer_extras(row, operators, profile.overheads))
+        starts[index] = 1e-6 * (fit.t0_us * row.kernels + _layer_extras(row, operators, profile))
     return per_flop, per_byte, starts
 
 
-def _layer_extras(row: Operator, operators: Operators, over: Overheads) -> float:
+def _layer_extras(row: Operator, operators: Operators, profile: Profile) -> float:
     """Microseconds of small kernels that some kinds of layer need beside the common ones."""
     if row.key == "projections" and row.kernels:
-        return over.latent_layer_us * operators.latent_layers + (
-            over.recurrent_layer_us * operators.recurrent_layers
-        )
+        product, small = profile.fit("gemm", "bf16").t0_us, profile.fit("elementwise", "bf16").t0_us
+        latent = _WORK.latent_products * product * operators.latent_layers
+        return latent + _WORK.recurrent_kernels * small * operators.recurrent_layers
     if row.kind == "moe" and operators.layout.expert_parallel > 1:
-        return over.expert_layer_us * row.kernels
+        return profile.overheads.expert_layer_us * row.kernels
     return 0.0
 
 

@@ -51,7 +51,8 @@ class Plan:
     profiles: tuple[Profile, ...]
     compute: tuple[ComputeFormat, ...]
     native: tuple[bool, ...]
-    p: int
+    p: int  # that joins compute and memory, of the first device
+    exponents: tuple[int, ...]  # the same of each device
     tokens_per_step: float
     seconds_per: FloatArray  # (Q, [A,] 2 O, K) seconds per unit of a feature: compute rows, then memory rows
     fixed: FloatArray  # (Q, [A,] K) seconds per unit of a feature, beside the operators: starts, overhead
@@ -116,7 +117,7 @@ class Plan:
     ) -> FloatArray:
         """``step_time`` without ceremony: float arrays of one shape (N,), result ([Q,] [A,] N)."""
         work = self.features(decoding, context, prefill, history)
-        kernels = smooth_max_of_halves(self.seconds_per[rows] @ work, len(self.operators.rows), self.p)
+        kernels = self._joined(self.seconds_per[rows] @ work)
         total = kernels.sum(axis=-2)
         total += self.fixed[rows] @ work
         if self.prefill_row is not None and self.decode_rows:
@@ -134,6 +135,17 @@ class Plan:
         outside = self.ungraphed[rows] * (1.0 if self.eager else np.maximum(work[PREFILLS], beyond))
         total = smooth_max(total, outside, _GRAPH_P)
         return smooth_max(total, self.stream[rows] * decoding, _STREAM_P)
+
+    def _joined(self, scaled: FloatArray) -> FloatArray:
+        """Compute rows and memory rows joined by each device's exponent; ``scaled`` is overwritten."""
+        count = len(self.operators.rows)
+        if len(set(self.exponents)) == 1:
+            return smooth_max_of_halves(scaled, count, self.p)
+        out = np.empty((*scaled.shape[:-2], count, scaled.shape[-1]))
+        for p in set(self.exponents):
+            at = [i for i, own in enumerate(self.exponents) if own == p]
+            out[..., at, :, :] = smooth_max_of_halves(scaled[..., at, :, :], count, p)
+        return out
 
     def parts(self, decoding: float, context: float, prefill: float, history: float) -> tuple[Part, ...]:
         """The expected step of the first device taken apart; the seconds add to the whole.
@@ -255,6 +267,7 @@ def _plan(
         compute=tuple(part.compute for part in parts),
         native=tuple(part.native for part in parts),
         p=first.profile.overheads.p,
+        exponents=tuple(part.profile.overheads.p for part in parts),
         tokens_per_step=tokens_per_step(speculative),
         seconds_per=stack("seconds_per"),
         fixed=stack("fixed"),

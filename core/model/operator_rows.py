@@ -27,6 +27,7 @@ from core.model.operators import (
     distinct_experts,
 )
 from core.model.parameters import TensorGroup, tensor_groups
+from core.model.work import load_work
 from core.quantities import FloatArray
 from core.spec.architecture import (
     Architecture,
@@ -40,15 +41,8 @@ from core.spec.architecture import (
 )
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS, TensorClass, WeightFormat
 
-# Activation traffic of norms, rotary embedding, cache write and activation: 7.6 reads or writes of
-# the hidden state a layer, 16 bit.
-ACTIVATION_PASSES = 7.6
-SAMPLER_PASSES = 2.0  # over the FP32 logits
-# The fullest device computes this much more than the mean where experts are dealt out whole.
-EXPERT_IMBALANCE = 1.27
-_QUERY_TILE = 128  # queries that share one read of keys and values in prefill
+_WORK = load_work()
 _IMAGE_TOKENS = 6404.0  # that cross-attention reads at most: four tiles of an image
-_DRAFT_KERNELS = 4.0  # a drafting layer: two around the attention, two of the feed-forward block
 
 
 _ONE_DEVICE = Layout()
@@ -201,7 +195,7 @@ class _Build:
             kernels = launches.get(key, 0.0) if key not in told else 0.0
             told.add(key)
             self.rows.append(Operator(key, "gemm", tensor_class, work, read, kernels))
-        logits = SAMPLER_PASSES * 4.0 * self.arch.vocabulary
+        logits = _WORK.sampler_passes * 4.0 * self.arch.vocabulary
         self.rows.append(Operator("sampler", "elementwise", None, {}, {SEQUENCES: logits}))
 
     def _experts(self) -> tuple[FloatArray, ...]:
@@ -224,7 +218,7 @@ class _Build:
         scale = stored / sum(experts * one for (experts, _), one in kinds.items())
         first = FIRST_WINDOW + 2 * len(self.windows)
         layout = self.layout
-        busiest = layout.data_parallel * (EXPERT_IMBALANCE if layout.expert_parallel > 1 else 1.0)
+        busiest = layout.data_parallel * (_WORK.expert_imbalance if layout.expert_parallel > 1 else 1.0)
         for index, ((_, per_token), one) in enumerate(kinds.items()):
             held = scale * one / layout.devices
             work = {TOKENS: 2 * per_token * held * busiest}
@@ -299,7 +293,7 @@ class _Build:
         for count, reads in self.reads:
             feature = self._decode_feature(reads.span)
             add(reads.kind, feature, count * verified * reads.decode_flops, count * reads.bytes)
-            pairs, read = count * reads.prefill_flops, count * reads.bytes / _QUERY_TILE
+            pairs, read = count * reads.prefill_flops, count * reads.bytes / _WORK.query_tile
             add("attention_prefill", self._pair_feature(reads.span), pairs, read)
         for count, mixer in self._mixers():
             if isinstance(mixer, LatentAttention):
@@ -339,7 +333,7 @@ class _Build:
 
     def _elementwise(self) -> None:
         layers = self.arch.layers
-        moved = ACTIVATION_PASSES * 2.0 * self.arch.hidden * layers
+        moved = _WORK.activation_passes * 2.0 * self.arch.hidden * layers
         self.rows.append(Operator("elementwise", "elementwise", None, {}, {TOKENS: moved}, float(layers)))
 
     def _draft(self) -> None:
@@ -350,7 +344,7 @@ class _Build:
         held = self.draft.parameters / self.layout.devices
         work = {SEQUENCES: 2 * held * runs / self.layout.verified}
         read = {DECODES: runs * self._bytes(held, "attention")}
-        kernels = runs * self.draft.layers * _DRAFT_KERNELS
+        kernels = runs * self.draft.layers * _WORK.draft_kernels
         self.rows.append(Operator("draft", "gemm", "attention", work, read, kernels, "decode"))
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from core.model.work import load_work
 from core.quantities import FloatArray
 from core.spec.formats import TensorClass
 
@@ -20,9 +21,7 @@ OperatorKind = Literal["gemm", "moe", "attention_decode", "latent_decode", "atte
 When = Literal["always", "decode", "prefill"]
 
 NO_WINDOW = 1e18
-# Routed tokens follow a power law over the experts.  Exponent from served mixture models, where it
-# lowers the error of small batches against even routing.
-ROUTING_SKEW = 0.7
+ROUTING_SKEW = load_work().routing_skew
 # A set, as np.unique would load numpy.ma at the start.
 _EXPERT_GRID = np.array(sorted({0.0, *np.round(np.geomspace(1, 1e6, 100))}))
 

@@ -22,13 +22,29 @@ from core.spec.checks import check
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, Precision
 from core.spec.scenario import Scenario
+from core.spec.speculative import Speculative
 from core.spec.support import nearest_cache, nearest_weights, weight_formats_of
 from core.spec.workload import Workload
 
 MODELS = [m.id for m in all_models()]
 ENGINES = ("vllm", "sglang", "trtllm", "llamacpp", "mlx", "transformers", "ollama")
 CASES = 3  # of each model
-LAYOUTS = ({}, {"tensor_parallel": 2}, {"tensor_parallel": 8}, {"pipeline_parallel": 2})
+LAYOUTS = (
+    {},
+    {"tensor_parallel": 2},
+    {"tensor_parallel": 8},
+    {"pipeline_parallel": 2},
+    {"tensor_parallel": 8, "expert_parallel": 8},
+    {"tensor_parallel": 8, "expert_parallel": 8, "attention_data_parallel": 8},
+    {"tensor_parallel": 16, "nodes": 2},
+)
+DRAFTS = (
+    {},
+    {},
+    {"kind": "ngram", "tokens": 3},
+    {"kind": "eagle", "tokens": 4},
+    {"kind": "draft_model", "tokens": 5, "draft_parameters": 500_000_000, "draft_layers": 16},
+)
 # Steps: decoding sequences, cached tokens of each, prompt tokens, cached tokens before them.
 POINTS = np.array(
     [
@@ -59,6 +75,7 @@ def cases(model):
             precision=Precision(weights=weights, kv_cache=nearest_cache(engine, "bf16", weights)),
             engine=Engine(name=engine, version="", max_model_len=4096),
             workload=Workload(users=draw.choice((1, 5, 40)), prompt_tokens=1000, output_tokens=200),
+            speculative=Speculative(**draw.choice(DRAFTS)),
         )
         if not any(p.severity == "error" for p in check(one)):
             found.append(one)

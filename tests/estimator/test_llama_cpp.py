@@ -188,7 +188,7 @@ def test_profiles_follow_the_device_and_the_back_end():
     assert name("H100 SXM5 80GB") == "CUDA, HBM"
     assert name("DGX Spark (GB10)") == "CUDA, unified memory"
     assert name("GTX 1080 Ti") == "CUDA, Pascal"
-    assert name("Radeon RX 7900 XTX") == "ROCm"
+    assert name("Radeon RX 7900 XTX") == "Radeon"
     assert name("Radeon RX 7900 XTX", "vulkan") == "Vulkan, Radeon"
     assert name("RTX 4090", "vulkan") == "Vulkan"
     assert name("Apple M2 Ultra") == "Metal, M1 and M2"
@@ -206,7 +206,13 @@ def test_profiles_are_whole_and_their_fractions_sound(engine):
         profile = load_local_profile(engine, name)
         assert profile.chain[-1] == "generic" and profile.sources
         assert set(profile.fractions) == names
-        assert all(0 < f <= 1 for f in profile.fractions.values()), name
+        # Of a class and of a format in it: together the data sheet's rate at most, but for a little
+        # scatter that the step cuts off.
+        for key, fraction in profile.fractions.items():
+            kind = key.partition("_")[0]
+            beside = key in ("read", "multiply") or "experts" in key
+            common = profile.fractions[kind] if kind in ("read", "multiply") and not beside else 1.0
+            assert 0 < fraction * common <= (2.0 if beside else 1.1), (name, key)
         assert all(us >= 0 for us in profile.microseconds.values()), name
         for band in (profile.spread, profile.spread_unseen):
             assert band.decode[0] <= 1 <= band.decode[1] and band.prefill[0] <= 1 <= band.prefill[1]
