@@ -14,7 +14,15 @@ from core.words import LANGUAGES, Words
 
 _THEMES = ("light", "dark", "contrast")
 _TABS = ("overview", "roofline", "step", "request")
-_WORKSPACES = ("estimate", "compare", "explore", "recommend", "simulate")
+_OWN_COMMANDS = ("screenshot", "completion")
+EXAMPLES = (
+    "inferometer estimate scenario.json",
+    "inferometer report scenario.json --out report.html",
+    "inferometer recommend scenario.json --lang zh_CN",
+    "inferometer simulate scenario.json --rate 0.5 --duration 600",
+    "inferometer models qwen3 32b",
+)
+_WORKSPACES = ("estimate", "compare", "explore", "recommend", "simulate", "validate")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,6 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return cli.main(arguments)  # without Qt
         if arguments and arguments[0] == "screenshot":
             return _screenshot(arguments[1:], words)
+        if arguments and arguments[0] == "completion":
+            return _completion(arguments[1:], Words(console.language_of(arguments)))
+        if "--help" in arguments or "-h" in arguments:
+            words = Words(console.language_of(arguments))
         return _window(arguments, words, begun)
     except Exception as fault:  # noqa: BLE001 - a person gets a sentence, the log the rest
         return console.tell_fault(fault, words)
@@ -57,7 +69,8 @@ def window_parser(words: Words) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="inferometer",
         description=words("window.cli.description"),
-        epilog=words("window.cli.commands", commands=", ".join((*sorted(console.COMMANDS), "screenshot"))),
+        epilog=_commands_told(words),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", nargs="?", type=Path, help=words("window.cli.file"))
     parser.add_argument("--theme", choices=("system", *_THEMES), default="", help=words("window.cli.theme"))
@@ -66,6 +79,16 @@ def window_parser(words: Words) -> argparse.ArgumentParser:
     parser.add_argument("--profile-start", action="store_true", help=words("window.cli.profile"))
     parser.add_argument("--version", action="version", version=f"{console.PROGRAM} {VERSION}")
     return parser
+
+
+def _commands_told(words: Words) -> str:
+    """Every command in a line, and examples."""
+    said = {name: words(console.about_key(name, words)) for name in console.COMMANDS}
+    said |= {name: words(f"window.cli.{name}") for name in _OWN_COMMANDS}
+    lines = [words("window.cli.commands"), *(f"  {name:<13} {said[name]}" for name in sorted(said))]
+    return "\n".join(
+        [*lines, "", words("window.cli.more"), "", words("window.cli.examples"), *map("  ".__add__, EXAMPLES)]
+    )
 
 
 def _window(arguments: list[str], words: Words, begun: float) -> int:
@@ -84,19 +107,19 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
     )
     made = time.perf_counter()
     window = started.window
-    first = made
 
-    def painted() -> None:
-        nonlocal first
-        first = time.perf_counter()
+    def mark(name: str, reached: float) -> None:
+        """A step of the start and when it was reached: seconds since its beginning."""
+        if options.profile_start:
+            print(f"{name} {reached - begun:.4f}", flush=True)
+
+    mark("import", imported)
+    mark("window", made)
 
     def complete() -> None:
         gc.freeze()
         gc.enable()
-        if options.profile_start:
-            now = time.perf_counter()
-            for name, reached in (("import", imported), ("window", made), ("painted", first), ("plots", now)):
-                print(f"{name} {reached - begun:.4f}")  # seconds since the start
+        mark("plots", time.perf_counter())
         if options.smoke:
             failed = window.estimation.curves is None
             print("FAILED" if failed else "READY", flush=True)
@@ -106,7 +129,7 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
 
             qt.setWindowIcon(program_icon())  # nobody waits for it
 
-    window.painted.connect(painted)
+    window.painted.connect(lambda: mark("painted", time.perf_counter()))
     window.plots_shown.connect(complete)
     return application.run(qt, started)
 
@@ -137,11 +160,37 @@ def screenshot_parser(words: Words) -> argparse.ArgumentParser:
     parser.add_argument(
         "--pin", type=Path, action="append", default=[], metavar="FILE", help=words("window.cli.pin")
     )
+    parser.add_argument(
+        "--runs", type=Path, nargs="+", default=[], metavar="FILE", help=words("window.cli.runs")
+    )
     parser.add_argument("--tab", choices=_TABS, default="overview", help=words("window.cli.tab"))
     parser.add_argument("--size", type=_size, default=(1440, 900), help=words("window.cli.size"))
     parser.add_argument("--theme", choices=_THEMES, default="light", help=words("window.cli.theme"))
     parser.add_argument("--lang", choices=LANGUAGES, default="en", help=words("window.cli.lang"))
     return parser
+
+
+def completion_parser(words: Words) -> argparse.ArgumentParser:
+    """The options of ``completion``."""
+    from gui.completion import SHELLS
+
+    parser = argparse.ArgumentParser(
+        prog="inferometer completion", description=words("window.cli.completion")
+    )
+    parser.add_argument("shell", choices=SHELLS, help=words("window.cli.shell"))
+    parser.add_argument("--lang", choices=LANGUAGES, default="en", help=words("cli.lang"))
+    return parser
+
+
+def _completion(arguments: list[str], words: Words) -> int:
+    options = completion_parser(words).parse_args(arguments)
+    from core.cli import commands_of
+    from gui.completion import command_of, script
+
+    parsers = {**commands_of(words), "screenshot": screenshot_parser(words)}
+    parsers |= {"completion": completion_parser(words)}
+    commands = [command_of(name, parsers[name]) for name in sorted(parsers)]
+    return console.write(script(options.shell, [command_of("", window_parser(words)), *commands]))
 
 
 def _screenshot(arguments: list[str], words: Words) -> int:
@@ -158,6 +207,7 @@ def _screenshot(arguments: list[str], words: Words) -> int:
         options.tab,
         options.workspace,
         options.pin,
+        options.runs,
     )
 
 
