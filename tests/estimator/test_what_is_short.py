@@ -95,7 +95,7 @@ def test_where_prompts_set_the_pace_no_more_memory_is_advised() -> None:
 
 
 def test_devices_of_the_same_memory_are_not_advised_for_their_memory() -> None:
-    point = estimate(served(precision__weights="fp8"))
+    point = estimate(served(precision__weights="fp8", workload__output_tokens=1024))
     assert point.verdict.detail.values["limit"].key == "verdict.limit.queue"
     for one in advise(point.scenario, point, most=100):
         if one.reason.key == "advice.reasons.capacity":
