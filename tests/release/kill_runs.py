@@ -134,7 +134,8 @@ def begin(folder: Path, chance: random.Random, original: bytes, saving: bool) ->
     seed = str(chance.randrange(1 << 30))
     line = [sys.executable, str(Path(__file__)), "--child", str(folder), "--seed", seed]
     line += ["--saving"] * saving
-    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    with (folder / "errors").open("wb") as errors:
+        process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=errors)
     assert process.stdout is not None
     os.set_blocking(process.stdout.fileno(), False)
     return Victim(folder, process, chance.uniform(0.0, _LONGEST_S))
@@ -224,7 +225,10 @@ def hunt(kills: int, at_once: int, seed: int, saving: bool) -> int:
                 victim.listen()
                 alive.remove(victim)
                 finished += 1
-                reason, age = ("the child ended by itself", 0.0) if died else verdict(victim, users)
+                reason, age = verdict(victim, users)
+                if died:
+                    told = (victim.folder / "errors").read_text(encoding="utf-8", errors="replace")
+                    reason = f"the child ended by itself: {told[-600:]}"
                 ages.append(age)
                 kinds = [kind for _, kind, _, _ in victim.said]
                 during += kinds.count("S") > kinds.count("D")
