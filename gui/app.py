@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QLocale, QObject, Signal
+from PySide6.QtCore import QEvent, QLocale, QObject, Signal
+from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
 from core.catalog.calibrations import use_folders
@@ -27,12 +28,25 @@ from gui.window import MainWindow
 NAME = "Inferometer"
 
 
+class Application(QApplication):
+    """Hears the system ask for a file: macOS does not name it on the command line."""
+
+    file_asked = Signal(str)
+
+    def event(self, event: QEvent) -> bool:
+        """Pass a file on that was double-clicked or dropped on the program's icon."""
+        if event.type() == QEvent.Type.FileOpen and isinstance(event, QFileOpenEvent) and event.file():
+            self.file_asked.emit(event.file())
+            return True
+        return super().event(event)
+
+
 def application(arguments: Sequence[str] = ()) -> QApplication:
     """The one QApplication of the process."""
     existing = QApplication.instance()
     if isinstance(existing, QApplication):
         return existing
-    app = QApplication([NAME, *arguments])
+    app = Application([NAME, *arguments])
     app.setApplicationName(NAME)
     app.setApplicationDisplayName(NAME)
     app.setDesktopFileName(NAME.lower())
@@ -106,6 +120,8 @@ def start(
         fault = _Fault(window)
         fault.happened.connect(lambda: window.rescue.tell_fault(crash.path))
         crash.on_fault = fault.happened.emit
+    if isinstance(app, Application):
+        app.file_asked.connect(lambda path: window.files.open_path(Path(path)))
     return Started(window, crash)
 
 

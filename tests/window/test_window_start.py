@@ -161,3 +161,23 @@ def test_recent_files_newest_first_each_once(tmp_path: Path, scenario: Scenario)
     for broken in ("", "{", "3", "[1, null]"):
         (tmp_path / "recent.json").write_text(broken)
         assert recent.files() == []
+
+
+def test_the_system_may_ask_for_a_file(root: Path, tmp_path: Path, samples: list[Path]) -> None:
+    """As macOS does for a double click; the application of the tests is Qt's own, so in a process apart."""
+    code = (
+        "import sys\n"
+        f"sys.path.insert(0, {str(root)!r})\n"
+        "from PySide6.QtCore import QCoreApplication\n"
+        "from PySide6.QtGui import QFileOpenEvent\n"
+        "from gui.app import application, start\n"
+        "app = application()\n"
+        "window = start(app, None).window\n"
+        "QCoreApplication.sendEvent(app, QFileOpenEvent(sys.argv[1]))\n"
+        "app.processEvents()\n"
+        "print(window.document.path)\n"
+    )
+    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    line = [sys.executable, "-c", code, str(samples[1])]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, env=environ, cwd=tmp_path)
+    assert done.stdout.strip() == str(samples[1]), done.stderr
