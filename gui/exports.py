@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from PySide6.QtCore import QObject, QPoint, Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from core.errors import InferometerError
 from core.files.atomic import write_atomic
@@ -16,6 +16,7 @@ from core.planning.curves import WorkloadCurves
 from core.words import Words
 
 if TYPE_CHECKING:  # at run time what is given away is made when it is asked for
+    from gui.dialogs.data_view import DataView
     from gui.plot_tables import DataTable
     from gui.window import MainWindow
 
@@ -72,27 +73,34 @@ class Exports(QObject):
         action.triggered.connect(lambda _=False: self.data(part))
         action.setEnabled(part.table() is not None)
         menu.addSeparator()
+        show = menu.addAction(w("export.show_data"))
+        show.triggered.connect(lambda _=False: self.show_data(part))
+        show.setEnabled(part.table() is not None)
         menu.addAction(w("export.copy_picture")).triggered.connect(lambda _=False: self.copy_picture(part))
         copy = menu.addAction(w("export.copy_data"))
         copy.triggered.connect(lambda _=False: self.copy_data(part))
         copy.setEnabled(part.table() is not None)
 
-    def attend(self, _tab: str = "") -> None:
-        """Give every plot in sight a menu of its own."""
-        for part in self.parts():
-            if part.widget.contextMenuPolicy() != Qt.ContextMenuPolicy.CustomContextMenu:
-                part.widget.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-                part.widget.customContextMenuRequested.connect(
-                    lambda at, widget=part.widget: self._context(widget, at)
-                )
+    def context(self, event: QContextMenuEvent) -> None:
+        """Every plot in sight has a menu of its own; the window is asked when nothing below it answers."""
+        part = self._part_at(event)
+        if part is None:
+            event.ignore()
+            return
+        menu = QMenu(self._window)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._fill_part(menu, part)
+        menu.popup(event.globalPos())
 
-    def _context(self, widget: QWidget, at: QPoint) -> None:
-        for part in self.parts():
-            if part.widget is widget:
-                menu = QMenu(widget)
-                menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-                self._fill_part(menu, part)
-                menu.popup(widget.mapToGlobal(at))
+    def _part_at(self, event: QContextMenuEvent) -> Part | None:
+        """The plot under the pointer, or, for the key, the one that has the focus."""
+        at: QWidget | None = self._window.childAt(self._window.mapFromGlobal(event.globalPos()))
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            at = QApplication.focusWidget()
+        parts = {part.widget: part for part in self.parts()}
+        while at is not None and at not in parts:
+            at = at.parentWidget()
+        return parts.get(at) if at is not None else None
 
     # -- parts -----------------------------------------------------------------------------------
 
@@ -104,7 +112,7 @@ class Exports(QObject):
         tabs, estimation = window.workspace.tabs, window.estimation
         point, curves = estimation.estimate, estimation.curves
         if window.stack.key != "estimate":
-            return [Part(title, widget, _no_table) for title, widget in window.stack.pictures()]
+            return [Part(one.title, one.widget, one.table) for one in window.stack.pictures()]
         if point is None:
             return []
         found: list[Part] = []
@@ -169,6 +177,18 @@ class Exports(QObject):
             name = self._window.words("export.file", name=self._stem(), part=part.title)
             self._save(name, "csv", lambda _path: table.csv_bytes())
 
+    def show_data(self, part: Part) -> "DataView | None":
+        """The numbers behind a plot in a window of their own, as they stand now."""
+        table = part.table()
+        if table is None:
+            return None
+        from gui.dialogs.data_view import DataView
+
+        view = DataView(part.title, table, self._window.words, self._window)
+        view.save_asked.connect(lambda: self.data(part))
+        view.show()
+        return view
+
     def copy_picture(self, part: Part) -> None:
         """Put a plot on the clipboard."""
         from gui.pictures import image_of
@@ -209,10 +229,6 @@ class Exports(QObject):
         messages = self._window.workspace.messages
         links = [(self._window.words("window.dismiss"), lambda: messages.drop("export"))]
         messages.tell("export", kind, text, links)
-
-
-def _no_table() -> "DataTable | None":
-    return None
 
 
 def _of_curves(make: "_Maker", curves: WorkloadCurves | None, words: Words) -> "DataTable | None":

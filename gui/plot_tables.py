@@ -31,7 +31,7 @@ class DataTable:
     def tab_separated(self) -> str:
         """For the clipboard: a spreadsheet takes it as a table."""
         lines = ["\t".join(self.heads)]
-        lines += ["\t".join(_text(cell) for cell in row) for row in self.rows]
+        lines += ["\t".join(cell_text(cell) for cell in row) for row in self.rows]
         return "\n".join(lines) + "\n"
 
     def csv_bytes(self) -> bytes:
@@ -40,17 +40,19 @@ class DataTable:
         writer = csv.writer(out, lineterminator="\r\n")
         writer.writerow([harmless(head) for head in self.heads])
         for row in self.rows:
-            writer.writerow([harmless(cell) if isinstance(cell, str) else _text(cell) for cell in row])
+            writer.writerow([harmless(cell) if isinstance(cell, str) else cell_text(cell) for cell in row])
         return ("\ufeff" + out.getvalue()).encode("utf-8")
 
 
-def _text(cell: Cell) -> str:
+def cell_text(cell: Cell) -> str:
+    """A cell as a file and the screen show it: six digits, nothing where there is no value."""
     if cell is None or (isinstance(cell, float) and not math.isfinite(cell)):
         return ""  # what does not exist is not nought
     return f"{cell:.6g}" if isinstance(cell, float) else harmless(str(cell))
 
 
-def _table(heads: Iterable[str], columns: Sequence[FloatArray]) -> DataTable:
+def table_of(heads: Iterable[str], columns: Sequence[FloatArray]) -> DataTable:
+    """Columns side by side."""
     rows = tuple(tuple(float(value) for value in row) for row in zip(*columns, strict=True))
     return DataTable(tuple(heads), rows)
 
@@ -85,7 +87,7 @@ def memory_table(curves: WorkloadCurves, words: Words) -> DataTable:
     ]
     budget = curves.memory_users * 0 + curves.budget_bytes / memory_size()
     heads.append(words("export.heads.budget", unit=memory_unit()))
-    return _table(heads, [curves.memory_users, *(line.bytes / memory_size() for line in lines), budget])
+    return table_of(heads, [curves.memory_users, *(line.bytes / memory_size() for line in lines), budget])
 
 
 def _band(name: str, values: FloatArray, words: Words) -> tuple[list[str], list[FloatArray]]:
@@ -105,7 +107,7 @@ def latency_table(curves: WorkloadCurves, words: Words) -> DataTable | None:
         return None
     first, firsts = _band("first_token", load.time_to_first_token, words)
     token, tokens = _band("per_token", load.time_per_output_token * 1e3, words)
-    return _table((words("export.heads.users"), *first, *token), [load.users, *firsts, *tokens])
+    return table_of((words("export.heads.users"), *first, *token), [load.users, *firsts, *tokens])
 
 
 def frontier_table(curves: WorkloadCurves, words: Words) -> DataTable | None:
@@ -115,7 +117,7 @@ def frontier_table(curves: WorkloadCurves, words: Words) -> DataTable | None:
         return None
     token, tokens = _band("per_token", load.time_per_output_token * 1e3, words)
     output, outputs = _band("throughput", load.output_tokens_per_second, words)
-    return _table((words("export.heads.users"), *token, *output), [load.users, *tokens, *outputs])
+    return table_of((words("export.heads.users"), *token, *output), [load.users, *tokens, *outputs])
 
 
 def operators_table(started: Started | None, words: Words) -> DataTable | None:
@@ -146,4 +148,4 @@ def life_table(life: RequestLife | None, words: Words) -> DataTable | None:
     if life is None:
         return None
     heads = tuple(words(f"export.heads.{key}", unit=memory_unit()) for key in ("seconds", "tokens", "gib"))
-    return _table(heads, [life.seconds, life.tokens, life.cache_bytes / memory_size()])
+    return table_of(heads, [life.seconds, life.tokens, life.cache_bytes / memory_size()])

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSettings, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QCloseEvent, QContextMenuEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 
 from core.errors import Problem
@@ -178,8 +178,6 @@ class MainWindow(QWidget):
         for key, run in runs.items():
             a[key].triggered.connect(lambda _=False, run=run: run())
         self.menu.drop_from(self.toolbar)
-        self.plots_shown.connect(self.exports.attend)
-        self.workspace.tabs.tab_changed.connect(self.exports.attend)
         a["fold_forms"].toggled.connect(self.workspace.fold_forms)
         for choice in ("system", "light", "dark", "contrast"):
             action = a[f"theme_{choice}"]  # type: ignore[index]
@@ -436,6 +434,10 @@ class MainWindow(QWidget):
         """Memory is shown in another unit: everything that tells of it is told anew."""
         self.pinned.forget_results()
         self.language.say_everything(messages_stay=True)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """A plot's menu."""
+        self.exports.context(event)
 
     def changeEvent(self, event: QEvent) -> None:
         """Leaving the window ends the running edit."""

@@ -106,12 +106,6 @@ class PricePlot(Canvas):
             polygon = self._polygon(points)
             dots(draw, polygon, t.canvas, size + 2.0)
             dots(draw, polygon, t.curve, size)
-        chosen_one = next((p for p in shown if p.key == self._chosen), None)
-        for point in good:
-            at = self.point_of(point)
-            chosen = point.key == self._chosen
-            draw.dot(at.x(), at.y(), t.accent if chosen else t.curve, 6.0 if point.best or chosen else 4.5)
-        chosen_one = next((p for p in shown if p.key == self._chosen), None)
         if chosen_one is not None:
             self._chosen_name(draw, chosen_one)
         self._marks = np.array([_xy(self.point_of(p)) for p in good]).reshape(-1, 2)

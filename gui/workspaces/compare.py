@@ -1,6 +1,7 @@
 """The Compare workspace: the scenario under edit beside the pinned ones."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer
@@ -27,6 +28,7 @@ from gui.workspaces.parts import Ground
 
 if TYPE_CHECKING:  # comes with the plots
     from gui.plots.compare_curves import CompareCurves
+    from gui.workspace_tables import Given
     from gui.workspaces.registry import Context
 
 _SAID_MS = 1500
@@ -128,9 +130,15 @@ class CompareWorkspace(QWidget):
         """Whether the curves are those of the scenario as it stands."""
         return self._context.estimation.shown_revision == self._context.document.revision
 
-    def pictures(self) -> list[tuple[str, QWidget]]:
+    def pictures(self) -> "list[Given]":
         """The plots."""
-        return [(self._words(f"plots.{plot.key}.title"), plot) for plot in self.body.plots]
+        from gui.workspace_tables import Given, compare_table
+
+        words = self._words
+        return [
+            Given(words(f"plots.{plot.key}.title"), plot, partial(compare_table, plot, words))
+            for plot in self.body.plots
+        ]
 
     # -- what there is ---------------------------------------------------------------------------
 

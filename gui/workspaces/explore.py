@@ -25,6 +25,7 @@ from gui.workspaces.parts import Edge, Ground, ProgressBar
 
 if TYPE_CHECKING:
     from gui.plots.grid_plot import Cell
+    from gui.workspace_tables import Given
     from gui.workspaces.registry import Context
 
 _SHOW_WORK_MS = 400  # what takes longer says how far it is
@@ -139,14 +140,13 @@ class ExploreWorkspace(QWidget):
         idle = not self.exploration.working and not self._read_later.isActive()
         return idle and self.map.picture is not None
 
-    def pictures(self) -> list[tuple[str, QWidget]]:
+    def pictures(self) -> "list[Given]":
         """The plot in sight."""
-        return [
-            (
-                self._words(f"explore.results.{self.question.result}"),
-                self.curves if self.question.curves else self.map,
-            )
-        ]
+        from gui.workspace_tables import Given, explore_table
+
+        plot = self.curves if self.question.curves else self.map
+        title = self._words(f"explore.results.{self.question.result}")
+        return [Given(title, plot, lambda: explore_table(self.map.picture, self._words))]
 
     def hideEvent(self, event: QHideEvent) -> None:
         """A closed window works nothing out."""

@@ -1,5 +1,6 @@
 """The Recommend workspace: which hardware serves this model, or which models run on this hardware."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, QTimer
@@ -29,6 +30,7 @@ from gui.workspaces.parts import Caption, Edge, Ground, ProgressBar
 from gui.workspaces.recommend_form import RecommendForm
 
 if TYPE_CHECKING:
+    from gui.workspace_tables import Given
     from gui.workspaces.registry import Context
 
 _SHOW_WORK_MS = 300
@@ -184,6 +186,16 @@ class RecommendWorkspace(QWidget):
         self.search.stop()
         self.single.stop()
         self._end_work()
+
+    def pictures(self) -> "list[Given]":
+        """The plot of what was found."""
+        from gui.workspace_tables import Given, points_table
+
+        view = self.found.view if self.found is not None else None
+        if not isinstance(view, View):
+            return []
+        make = partial(points_table, view.points, view.why is None, self._words)
+        return [Given(self.plot.title, self.plot, make)]
 
     def settled(self) -> bool:
         """Whether the entries are those of the scenario as it stands."""

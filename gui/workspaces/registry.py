@@ -5,7 +5,7 @@ Every workspace but the first is made when it is first shown.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QBoxLayout, QStackedWidget, QWidget
@@ -18,6 +18,9 @@ from gui.estimation import Estimation
 from gui.messages import MessageArea
 from gui.pinned import Pinned
 from gui.sizes import Sizes
+
+if TYPE_CHECKING:  # at run time it comes with the plots
+    from gui.workspace_tables import Given
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +149,8 @@ class Workspaces(QStackedWidget):
         for page in self._pages.values():
             _as_workspace(page).set_sizes(sizes)
 
-    def pictures(self) -> list[tuple[str, QWidget]]:
-        """What can be given away as a picture of the workspace in sight, with its title."""
+    def pictures(self) -> "list[Given]":
+        """What can be given away of the workspace in sight: pictures with their data."""
         give = getattr(self._pages[self.key], "pictures", None)
         return list(give()) if give is not None else []
 

@@ -3,81 +3,67 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QWidget
 
 from core.errors import InferometerError, Problem
 from core.files.atomic import write_atomic
+from core.files.results_file import KeptLoad, KeptRun
 from core.reports.simulation import requests_csv
 from core.spec.scenario import Scenario
 from core.spec.search import Search
 from core.units import show_count, show_time, three_digits
 from gui import simulate_content as content
-from gui.background import Work
-from gui.icons import icon
 from gui.simulation import (
     QUICK_REQUESTS,
     Shot,
     Study,
     expected_requests,
+    kept_shot,
     shots,
     study,
 )
 from gui.sizes import Sizes
-from gui.theme import manager, theme
 from gui.widgets.figure_strip import FigureStrip
-from gui.workspaces.heading import Heading
-from gui.workspaces.parts import Edge, Ground, ProgressBar
 from gui.workspaces.simulate_form import SimulateForm, needs_trace
 from gui.workspaces.simulate_trace import TraceKeeper
+from gui.workspaces.work_page import WorkPage
 
 if TYPE_CHECKING:
+    from gui.workspace_tables import Given
     from gui.workspaces.registry import Context
 
-TABS_IN_ORDER = ("time", "percentiles", "load")
-_SHOW_WORK_MS = 300  # what takes longer says how far it is, and can be cancelled
 _REST_MS = 120  # after an edit, before a new run begins
 _STALE_MS = 200
-_TRACE_SUFFIXES = (".csv", ".jsonl", ".tsv", ".ndjson")
 
 
-class SimulateWorkspace(QWidget):
+class SimulateWorkspace(WorkPage):
     """Short runs follow every edit; long ones wait for the button.  Nothing runs out of sight."""
 
+    words_of = "simulating"
+
     def __init__(self, context: "Context", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._context, self._words = context, context.words
-        self._active = False
+        super().__init__(context, _REST_MS, parent)
         self.shot: Shot | None = None  # the last one of the run that is shown
         self.study: Study | None = None
         self._asked: tuple[Scenario, str] | None = None  # what runs or has run
         self._studied: Scenario | None = None
-        self._stopped = False
-        self.run, self.load_work = Work(self), Work(self)
+        self._taken: object = None  # the kept run that was looked at last
+        self._from_file = False
+        self.run, self.load_work = self._work(), self._work()
         self.traces = TraceKeeper(context, self)
         self.traces.changed.connect(self._on_trace)
         self.run.news.connect(self._on_shot)
         self.run.ended.connect(self._on_run_end)
-        self.run.failed.connect(self._on_run_failed)
         self.load_work.news.connect(self._on_study)
-        self.load_work.ended.connect(self._end_work)
-        self.load_work.failed.connect(self._on_run_failed)
-        self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
-        self._rest.timeout.connect(self._begin_short)
-        self._late = QTimer(self, singleShot=True, interval=_SHOW_WORK_MS)
-        self._late.timeout.connect(self._show_work)
+        self.load_work.ended.connect(self._on_study_end)
+        for work in (self.run, self.load_work):
+            work.failed.connect(self._on_run_failed)
         self._grey = QTimer(self, singleShot=True, interval=_STALE_MS)
         self._grey.timeout.connect(lambda: self.strip.set_stale(True))
         self._build()
-        context.document.changed.connect(lambda _scenario, _revision: self._follow())
         context.estimation.point_ready.connect(lambda _point, _revision: self._on_point())
-        manager.changed.connect(self._restyle)
         self._restyle()
 
     # -- building --------------------------------------------------------------------------------
@@ -89,93 +75,53 @@ class SimulateWorkspace(QWidget):
         self.form = SimulateForm(self._context.document, words)
         self.form.run_asked.connect(lambda: self.begin(anew=True))
         self.form.trace_asked.connect(self.traces.ask)
-        self.heading = Heading()
-        self.cancel = QPushButton(words("simulating.cancel"))
-        self.cancel.clicked.connect(self._cancel)
-        self.cancel.hide()
-        self.save = QPushButton(words("simulating.save_records"))
-        self.save.clicked.connect(self._save)
+        self.save = self._button("save_records", "export", self._save)
         self.save.setEnabled(False)
-        self.heading.add(self.save)
-        self.heading.add(self.cancel)
-        self.bar = ProgressBar()
+        for button in (self.save, self.cancel):
+            self.heading.add(button)
         self.strip = FigureStrip()
         self.pages = SimulatePages(words)
         self.pages.tab_chosen.connect(self.show_tab)
-        ground = Ground("canvas")
-        column = self.message_place = QVBoxLayout(ground)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.heading)
-        column.addWidget(self.strip)
-        column.addWidget(self.pages, 1)
-        row = QHBoxLayout()
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self.form)
-        row.addWidget(Edge())
-        row.addWidget(ground, 1)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addWidget(self.bar)
-        outer.addLayout(row, 1)
+        self.pages.copies.asked.connect(self._use_copies)
+        self._lay_out(self.form, (self.strip,)).addWidget(self.pages, 1)
 
     def _restyle(self) -> None:
-        t = theme()
+        super()._restyle()
         self.form.set_run_icon()
-        self.save.setIcon(icon("export"))
-        self.cancel.setIcon(icon("stop"))
-        for button in (self.save, self.cancel):
-            button.setIconSize(QSize(t.px(16), t.px(16)))
-        self.update()
 
     # -- as one of the workspaces ----------------------------------------------------------------
 
     def set_sizes(self, sizes: Sizes) -> None:
         """Lay out for a size of the window."""
-        small = sizes.name == "small"
-        self.form.setFixedWidth(theme().px(sizes.forms) - 1)
-        self.form.set_small(small)
-        self.heading.set_small(small)
-        self.strip.set_small(small)
+        super().set_sizes(sizes)
+        self.strip.set_small(self._small)
 
     def activate(self) -> None:
         """In sight: run what has not been run."""
-        self._active = True
         self.traces.watch(True)
-        self._context.estimation.want("")
-        self._follow()
-        if self._rest.isActive():  # nobody is typing
-            self._rest.stop()
-            self._begin_short()
+        super().activate()
 
     def deactivate(self) -> None:
         """Out of sight: nothing runs."""
-        self._active = False
         self.traces.watch(False)
         self.pages.slider.play(False)
         if self.run.working:
             self._asked = None
         if self.load_work.working:
             self._studied = None
-        self.run.stop()
-        self.load_work.stop()
-        self._end_work()
+        super().deactivate()
+
+    def pictures(self) -> "list[Given]":
+        """The plots of the tab in sight."""
+        return self.pages.pictures()
 
     def settled(self) -> bool:
         """Whether the run that is shown is that of the scenario as it stands."""
-        busy = (
-            self._rest.isActive() or self.run.working or self.load_work.working or self.traces.reading.working
-        )
-        return not busy
+        return not self.traces.reading.working and super().settled()
 
     def hideEvent(self, event: QHideEvent) -> None:
         """A closed window computes nothing."""
         self.pages.slider.play(False)
-        if not self.isVisibleTo(self.window()) or not self.window().isVisible():
-            self.run.stop()
-            self.load_work.stop()
         super().hideEvent(event)
 
     @property
@@ -197,6 +143,9 @@ class SimulateWorkspace(QWidget):
             return
         scenario = self._context.document.scenario
         self.form.refresh(scenario)
+        if self._keeper.busy:  # which says when it is done
+            return
+        self._take_kept()
         if needs_trace(scenario) and not self.traces.is_there(scenario):
             self._say()
             return
@@ -209,6 +158,30 @@ class SimulateWorkspace(QWidget):
             self._rest.start()
         elif self.tab == "load" and self._studied != _essence(scenario):
             self._rest.start()
+
+    def _on_keeper(self) -> None:
+        self._follow()
+
+    def _take_kept(self) -> None:
+        """Show what was kept with the file, once, unless something newer is shown."""
+        kept = self._keeper.part("run")
+        if kept is self._taken:
+            return
+        self._taken = kept
+        if not isinstance(kept, KeptRun) or self._asked == self._question():
+            return
+        shot = kept_shot(kept)
+        self._from_file = True
+        if (_essence(kept.scenario), kept.trace) == self._question():
+            self._asked, self._stopped = self._question(), False
+            load = self._keeper.part("load")
+            if isinstance(load, KeptLoad) and _essence(load.scenario) == self._asked[0]:
+                self._studied = self._asked[0]
+                self._on_study(
+                    Study(load.scenario, load.found, load.trials, load.knee, 1.0, True, load.replicas)
+                )
+        self._take(shot)
+        self.strip.set_stale(self._asked != self._question())
 
     def _on_point(self) -> None:
         """How many requests a run will have is known now."""
@@ -226,7 +199,7 @@ class SimulateWorkspace(QWidget):
             <= QUICK_REQUESTS
         )
 
-    def _begin_short(self) -> None:
+    def _begin(self) -> None:
         if not self._active:
             return
         scenario = self._context.document.scenario
@@ -262,41 +235,34 @@ class SimulateWorkspace(QWidget):
         self.load_work.start(lambda: study(scenario))
         self._say()
 
-    def _cancel(self) -> None:
-        self.run.stop()
-        self.load_work.stop()
-        self._stopped = True
-        self._end_work()
-        self._say()
-
-    def _show_work(self) -> None:
-        if self.run.working or self.load_work.working:
-            self.cancel.show()
-            self.bar.show_share(self._share())
-
     def _share(self) -> float:
         if self.load_work.working:
             return self.study.share if self.study is not None else 0.0
         return self.shot.progress.share if self.shot is not None and not self.shot.finished else 0.0
 
     def _end_work(self) -> None:
-        self._late.stop()
+        super()._end_work()
         self._grey.stop()
-        self.cancel.hide()
-        self.bar.show_share(None)
         self._say()
 
     def _on_shot(self, shot: Shot) -> None:
         self._grey.stop()
         self.strip.set_stale(False)
+        self._from_file = False
+        self._take(shot)
+        self._show_share()
+
+    def _take(self, shot: Shot) -> None:
         self.shot = shot
         self._show_shot(shot)
-        if not self.bar.isHidden():
-            self.bar.show_share(shot.progress.share)
         self._say()
 
     def _on_run_end(self) -> None:
         self._end_work()
+        shot = self.shot
+        if shot is not None and shot.finished and self._asked is not None:
+            self._taken = KeptRun(shot.scenario, shot.result, self._asked[1], shot.seconds)
+            self._keeper.put("run", self._taken)
         if self.tab == "load" and self._active:
             self._begin_study()
 
@@ -312,9 +278,19 @@ class SimulateWorkspace(QWidget):
     def _on_study(self, found: Study) -> None:
         self.study = found
         self.pages.show_study(found)
-        if not self.bar.isHidden():
-            self.bar.show_share(found.share)
+        self._show_share()
         self._say()
+
+    def _on_study_end(self) -> None:
+        self._end_work()
+        one = self.study
+        if one is not None and one.finished:
+            kept = KeptLoad(one.scenario, one.found, one.trials, one.knee, one.replicas)
+            self._keeper.put("load", kept)
+
+    def _use_copies(self, devices: int) -> None:
+        self._context.document.set_value("deployment.accelerators", devices)
+        self._context.document.end_merge()
 
     # -- showing ---------------------------------------------------------------------------------
 
@@ -339,10 +315,10 @@ class SimulateWorkspace(QWidget):
             self.heading.say(*content.working(shot, words))
         elif self._active and not current and not self._rest.isActive() and not self._is_short():
             count = expected_requests(scenario, self._context.estimation.estimate, self.traces.trace)
-            self.heading.say(
-                words("simulating.long", count=show_count(count)),
-                words("simulating.long_why", time=show_time(scenario.simulation.duration_s)),
-            )
+            why = words("simulating.long_why", time=show_time(scenario.simulation.duration_s))
+            if self._from_file and self.shot is not None:
+                why = words.sentences((words("kept.stale"), why))
+            self.heading.say(words("simulating.long", count=show_count(count)), why)
         elif self.shot is not None:
             line = content.detail(self.shot.result, words)
             if self._stopped:
@@ -350,9 +326,8 @@ class SimulateWorkspace(QWidget):
             self.heading.say(content.headline(self.shot.result, words), line)
             if self.shot.finished:
                 seed = self.shot.scenario.simulation.seed
-                self.pages.took.set_text(
-                    words("simulating.took", time=show_time(self.shot.seconds), seed=seed)
-                )
+                took = words("simulating.took", time=show_time(self.shot.seconds), seed=seed)
+                self.pages.took.set_text(f"{took} · {words('kept.from_file')}" if self._from_file else took)
         elif not self._stopped:
             self.heading.say(words("simulating.starting"), "")
 
@@ -389,15 +364,14 @@ class SimulateWorkspace(QWidget):
     def _write(self, path: Path | None) -> None:
         if path is None or self.shot is None:
             return
-        messages, words = self._context.messages, self._words
-        dismiss = (words("window.dismiss"), lambda: messages.drop("saved"))
+        words = self._words
         try:
             write_atomic(path, requests_csv(self.shot.result).encode("utf-8"))
         except InferometerError as error:
             reason = words.problem(error.problems[0])
-            messages.tell("saved", "bad", words("simulating.failed", reason=reason), [dismiss])
+            self._tell("saved", "bad", words("simulating.failed", reason=reason))
             return
-        messages.tell("saved", "good", words("simulating.saved", name=path.name), [dismiss])
+        self._tell("saved", "good", words("simulating.saved", name=path.name))
 
 
 def _essence(scenario: Scenario) -> Scenario:

@@ -1,16 +1,10 @@
 """The tabs of the Simulate workspace: over time with the replay, percentiles, the load curve."""
 
+from functools import partial
+
 import numpy as np
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QButtonGroup,
-    QFrame,
-    QHBoxLayout,
-    QScrollArea,
-    QStackedLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from core.words import Words
 from gui import simulate_content as content
@@ -23,8 +17,11 @@ from gui.sizes import GUTTER, TABS
 from gui.theme import manager, theme
 from gui.toolbar import TextTab
 from gui.widgets.grid_table import GridTable
+from gui.widgets.copies_line import CopiesLine
 from gui.widgets.reading_table import Line, ReadingTable
+from gui.widgets.scrolling import scrolling
 from gui.widgets.time_slider import TimeSlider
+from gui.workspace_tables import Given, over_time_table, requests_table, study_table
 from gui.workspaces.parts import Caption, Ground
 
 TABS_IN_ORDER = ("time", "percentiles", "load")
@@ -40,6 +37,7 @@ class SimulatePages(QWidget):
         self._words = words
         self.tab = "time"
         self._shot: Shot | None = None
+        self._study: Study | None = None
         self._placed = False  # the moment of the replay was chosen
         self.over, self.rows, self.slider = OverTime(words), RequestRows(words), TimeSlider(words)
         self.slider.moved.connect(self._on_moved)
@@ -52,8 +50,9 @@ class SimulatePages(QWidget):
         self.facts = (ReadingTable(), ReadingTable())
         self.spread = Spread(words)
         self.curves = [LoadCurve(words, kind) for kind in KINDS]
+        self.copies = CopiesLine(words)
         self._pages = QStackedLayout()
-        for page in (_scrolling(self._time_page()), _scrolling(self._percentile_page()), self._load_page()):
+        for page in (scrolling(self._time_page()), scrolling(self._percentile_page()), self._load_page()):
             self._pages.addWidget(page)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -108,9 +107,12 @@ class SimulatePages(QWidget):
 
     def _load_page(self) -> QWidget:
         page = Ground("canvas")
-        row = self._load_row = QHBoxLayout(page)
+        column = self._load_column = QVBoxLayout(page)
+        row = self._load_row = QHBoxLayout()
         for curve in self.curves:
             row.addWidget(curve, 1)
+        column.addLayout(row, 1)
+        column.addWidget(self.copies)
         return page
 
     def _restyle(self) -> None:
@@ -123,7 +125,8 @@ class SimulatePages(QWidget):
         self._percentile_column.setContentsMargins(GUTTER, t.px(4), GUTTER, t.px(10))
         self._percentile_column.setSpacing(t.px(8))
         self._facts_row.setSpacing(t.px(40))
-        self._load_row.setContentsMargins(GUTTER, t.px(10), GUTTER, t.px(12))
+        self._load_column.setContentsMargins(GUTTER, t.px(10), GUTTER, t.px(12))
+        self._load_column.setSpacing(t.px(12))
         self._load_row.setSpacing(t.px(32))
 
     # -- showing ---------------------------------------------------------------------------------
@@ -164,10 +167,27 @@ class SimulatePages(QWidget):
         self._on_moved(self.slider.now)
         self._placed = True
 
+    def pictures(self) -> list[Given]:
+        """The plots of the tab in sight, with their data."""
+        words, shot, study = self._words, self._shot, self._study
+        if self.tab == "load":
+            make = partial(study_table, study, words)
+            return [Given(curve.accessibleName(), curve, make) for curve in self.curves]
+        requests = partial(requests_table, shot, words)
+        if self.tab == "percentiles":
+            return [Given(words("simulating.spread.title"), self.spread, requests)]
+        over = partial(over_time_table, shot, words)
+        return [
+            Given(words("simulating.over_time"), self.over, over),
+            Given(words("simulating.requests"), self.rows, requests),
+        ]
+
     def show_study(self, study: Study | None) -> None:
         """Show loads as far as they are simulated."""
+        self._study = study
         for curve in self.curves:
             curve.show_study(study)
+        self.copies.show_study(study)
 
     def clear(self) -> None:
         """There is nothing to show."""
@@ -191,17 +211,6 @@ class SimulatePages(QWidget):
         if self._shot is not None and self._shot.finished:
             self.over.set_time(seconds)
             self.rows.set_time(seconds)
-
-
-def _scrolling(page: QWidget) -> QScrollArea:
-    """The page with a vertical scroll bar where it is too low."""
-    area = QScrollArea()
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setWidgetResizable(True)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    area.setWidget(page)
-    return area
 
 
 def _telling(shot: Shot) -> float:

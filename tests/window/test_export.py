@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QByteArray, QPoint, QRectF, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter
+from PySide6.QtGui import QColor, QContextMenuEvent, QGuiApplication, QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.quantities import EXPECTED
@@ -245,14 +245,68 @@ def test_the_menu_lists_reports_and_the_plots_in_sight(complete: MainWindow, exp
     ]
 
 
+def menu_at(window: MainWindow, widget: QWidget) -> QMenu:
+    """The menu that a right click on a widget opens."""
+    at = widget.mapToGlobal(QPoint(40, widget.height() // 2))
+    inner = window.childAt(window.mapFromGlobal(at))
+    assert inner is not None
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, inner.mapFromGlobal(at), at)
+    QApplication.sendEvent(inner, event)
+    menus = [menu for menu in window.findChildren(QMenu) if menu.isVisible()]
+    assert len(menus) == 1
+    return menus[0]
+
+
 @pytest.mark.qt_log_ignore("This plugin does not support")  # a popup without a screen
 def test_a_plot_has_a_menu_of_its_own(complete: MainWindow) -> None:
-    plot = complete.workspace.plots[0]
-    plot.customContextMenuRequested.emit(QPoint(30, 30))
-    menu = plot.findChild(QMenu)
-    assert menu is not None
-    assert menu.actions()[-1].text() == "Copy the data"
+    menu = menu_at(complete, complete.workspace.plots[0])
+    assert [a.text() for a in menu.actions()][-3:] == ["Show the data", "Copy the picture", "Copy the data"]
     menu.close()
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+@pytest.mark.parametrize("key", ["compare", "explore", "recommend", "simulate"])
+def test_every_workspace_gives_its_plots_and_their_data_away(
+    qtbot: QtBot, complete: MainWindow, exports: Exports, key: str
+) -> None:
+    complete.pinned.pin(complete.document.scenario)
+    complete.stack.show_key(key)
+    qtbot.waitUntil(lambda: complete.stack.settled(), timeout=60_000)
+    tabs = ("time", "percentiles") if key == "simulate" else ("",)
+    for tab in tabs:
+        if tab:
+            complete.stack.page(key).show_tab(tab)  # type: ignore[attr-defined]
+            QApplication.processEvents()
+        given = exports.parts()
+        assert given
+        for part in given:
+            table = part.table()
+            assert table is not None and table.rows, part.title
+            assert {len(row) for row in table.rows} == {len(table.heads)}
+            assert any(isinstance(cell, float) for cell in table.rows[0])
+            for kind in PICTURES:
+                assert len(picture(part.widget, kind, part.title)) > 1000  # type: ignore[arg-type]
+        menu = menu_at(complete, given[0].widget)
+        assert "Show the data" in [action.text() for action in menu.actions()]
+        menu.close()
+
+
+def test_the_data_of_a_plot_is_shown_in_a_table(complete: MainWindow, exports: Exports) -> None:
+    part = parts(exports)["latency_over_users"]
+    view = exports.show_data(part)
+    table = part.table()
+    assert view is not None and table is not None
+    model = view.view.model()
+    assert model.rowCount() == len(table.rows) and model.columnCount() == len(table.heads)
+    heads = [
+        model.headerData(i, Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole)
+        for i in range(model.columnCount())
+    ]
+    assert heads == list(table.heads)
+    assert model.data(model.index(3, 0), Qt.ItemDataRole.DisplayRole) == f"{table.rows[3][0]:.6g}"
+    view.copy()
+    assert QGuiApplication.clipboard().text() == table.tab_separated()
+    view.close()
 
 
 @pytest.mark.parametrize(
