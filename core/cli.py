@@ -19,6 +19,7 @@ from core.cli_calibration import of_records, validate_runs
 from core.cli_evidence import add_commands as add_evidence_commands
 from core.cli_runs import add_commands as add_run_commands
 from core.cli_serving import add_commands
+from core.command_parser import CommandParser
 from core.errors import InferometerError, NotFound, Problem
 from core.estimator import estimate
 from core.evidence.page import accuracy_page
@@ -39,7 +40,7 @@ from core.words import LANGUAGES, Words
 
 def main(argv: Sequence[str]) -> int:
     """Run one of ``console.COMMANDS`` with its arguments and return the exit status."""
-    words = Words(language_of(argv))
+    words = Words(console.language_of(argv))
     try:
         return _main(argv, words)
     except Exception as fault:  # noqa: BLE001 - a person gets a sentence, the log the rest
@@ -62,19 +63,9 @@ def _main(argv: Sequence[str], words: Words) -> int:
     return console.write(text)
 
 
-def language_of(argv: Sequence[str]) -> str:
-    """The language asked for, known before anything is said; "en" when there is none."""
-    for index, argument in enumerate(argv):
-        if argument.startswith("--lang="):
-            return argument.partition("=")[2]
-        if argument == "--lang" and index + 1 < len(argv):
-            return argv[index + 1]
-    return "en"
-
-
 def parser(words: Words) -> argparse.ArgumentParser:
     """The parser of all commands of the core, in the person's language."""
-    top = argparse.ArgumentParser(prog=console.PROGRAM, description=words("cli.about"))
+    top = CommandParser(prog=console.PROGRAM, description=words("cli.about"))
     top.add_argument("--version", action="version", version=f"{console.PROGRAM} {VERSION}")
     commands = top.add_subparsers(dest="command", required=True, metavar=words("cli.command"))
     one = commands.add_parser("estimate", help=words("cli.estimate"), description=words("cli.estimate"))
@@ -107,6 +98,12 @@ def parser(words: Words) -> argparse.ArgumentParser:
         one.add_argument("--json", action="store_true", help=words("cli.json"))
         one.add_argument("--lang", choices=LANGUAGES, default="en", help=words("cli.lang"))
     return top
+
+
+def commands_of(words: Words) -> dict[str, argparse.ArgumentParser]:
+    """The parser of each command."""
+    found = [a for a in parser(words)._actions if isinstance(a, argparse._SubParsersAction)]  # noqa: SLF001
+    return dict(found[0].choices)
 
 
 def _estimate(options: argparse.Namespace, words: Words) -> str:

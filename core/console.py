@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from core.errors import InferometerError
@@ -22,6 +23,21 @@ COMMANDS = frozenset(
 PROGRAM = "inferometer"
 # All but tab and end of line, and halves of characters.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def language_of(arguments: Sequence[str]) -> str:
+    """The language asked for, known before anything is said; "en" when there is none."""
+    for index, argument in enumerate(arguments):
+        if argument.startswith("--lang="):
+            return argument.partition("=")[2]
+        if argument == "--lang" and index + 1 < len(arguments):
+            return arguments[index + 1]
+    return "en"
+
+
+def about_key(command: str, words: Words) -> str:
+    """Key of what a command does, in a line."""
+    return f"cli.{command}" if words.has(f"cli.{command}") else f"cli.{command}.about"
 
 
 def complain(error: InferometerError, words: Words, file: Path | None = None) -> None:

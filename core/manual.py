@@ -1,8 +1,9 @@
 """The manual: pages of Markdown in both languages, with the parts that the program itself knows filled in.
 
 A page is ``resources/help/<language>/<key>.md``.  A line that is nothing but ``{{name}}`` stands for a
-part: ``{{glossary}}``, ``{{symptoms}}``, ``{{commands}}``, ``{{parts}}``, ``{{version}}``.  A picture is
-``![words](picture:workspace)``; links between pages are ``[words](page.md)`` or
+part: ``{{glossary}}``, ``{{symptoms}}``, ``{{commands}}``, ``{{parts}}``, ``{{version}}``, ``{{caches}}``,
+``{{options COMMAND}}``, and the steps to a number of the example: ``{{worked KEY}}``, ``{{textbook KEY}}``.
+A picture is ``![words](picture:workspace)``; links between pages are ``[words](page.md)`` or
 ``[words](page.md#heading)``.
 """
 
@@ -14,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 import resources
-from core.console import COMMANDS
+from core.console import COMMANDS, about_key
 from core.explain.glossary import ENTRIES
 from core.explain.symptoms import symptom_table
 from core.version import VERSION
@@ -23,13 +24,24 @@ from core.words import Words
 # In the order of the list of contents.
 PAGES = (
     "start",
+    "estimate",
+    "compare",
+    "explore",
+    "recommend",
+    "simulate",
+    "validate",
+    "physics",
     "accuracy",
     "symptoms",
     "glossary",
+    "files",
+    "commands",
+    "extend",
+    "faq",
     "about",
 )
 LICENCES = "licences"
-_PART = re.compile(r"^\{\{(\w+)\}\}$", re.MULTILINE)
+_PART = re.compile(r"^\{\{(\w+)(?: ([\w.]+))?\}\}$", re.MULTILINE)
 _HEADING = re.compile(r"^(#{1,6}) (.+)$", re.MULTILINE)
 _FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
@@ -51,7 +63,20 @@ def page(key: str, words: Words) -> str:
 def _page(key: str, language: str) -> str:
     words = Words(language)
     text = resources.read_text(f"help/{language}/{key}.md")
-    return _PART.sub(lambda found: _PARTS[found[1]](words), text)
+    return _PART.sub(lambda found: _part(found[1], found[2], words), text)
+
+
+def _part(name: str, of: str | None, words: Words) -> str:
+    """A part: one that the program knows, or one that it works out."""
+    if name in _PARTS:
+        return _PARTS[name](words)
+    from core import manual_worked  # a reader of other pages needs no estimate
+
+    if name == "caches":
+        return manual_worked.caches(words)
+    if name == "options":
+        return manual_worked.options(str(of), words)
+    return manual_worked.worked(str(of), words, textbook=name == "textbook")
 
 
 def title(key: str, words: Words) -> str:
@@ -114,8 +139,9 @@ def _row(cells: list[str]) -> str:
 
 def _commands(words: Words) -> str:
     """What the program is called with, a line each."""
-    said = {name: f"cli.{name}" if words.has(f"cli.{name}") else f"cli.{name}.about" for name in COMMANDS}
-    return "\n".join(f"- `inferometer {name}`: {words(said[name])}" for name in sorted(COMMANDS))
+    said = {name: about_key(name, words) for name in COMMANDS}
+    said |= {name: f"window.cli.{name}" for name in ("screenshot", "completion")}
+    return "\n".join(f"- [`{name}`](commands.md#{name}): {words(said[name])}" for name in sorted(said))
 
 
 def _parts(words: Words) -> str:

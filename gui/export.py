@@ -1,5 +1,6 @@
 """A report as PDF: the HTML of the core, laid out and paginated by Qt's rich text."""
 
+import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -31,7 +32,14 @@ from gui.theme import Theme
 _SHARP = 3  # pixels of a picture for one of its units
 _DOTS = 300  # an inch
 _POINTS = 9
-_MARGIN_MM = 16.0
+_MARGIN_MM = 0.0  # Qt's rich text leaves two centimetres by itself
+_PAGE_HIGH = 257 / 25.4 * 96  # of what is left, in units of the pictures
+_CAPTION_HIGH = 24.0
+_POINT = 0.65  # of a pixel of the page: 13 px become 8.5 points
+_CHAPTERS = ("reports.pictures", "compare.sections.cost", "derivation.title")  # each begins a page
+_BREAK = ' style="page-break-before: always"'
+_PICTURE = '<p class="caption">'
+_LETTERS = re.compile(r"(font(?:-size)?: )(\d+)px(?:/[\d.]+)?")
 
 
 def report_pdf(point: Estimate, words: Words) -> bytes:
@@ -44,7 +52,8 @@ def report_pdf(point: Estimate, words: Words) -> bytes:
     font = QFont()
     font.setPointSize(_POINTS)
     page.setDefaultFont(font)
-    page.setHtml(report_html(report, words, _markup))
+    starts = tuple(words(key) for key in _CHAPTERS)
+    page.setHtml(in_pages(in_points(report_html(report, words, _markup)), report.pictures, starts))
     kept = QByteArray()
     buffer = QBuffer(kept)
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -63,6 +72,24 @@ def report_pdf(point: Estimate, words: Words) -> bytes:
     page.print_(writer)
     buffer.close()
     return bytes(kept.data())
+
+
+def in_points(page: str) -> str:
+    """Sizes of letters in points: a pixel of the page is one of the paper's, a quarter of a screen's."""
+    return _LETTERS.sub(lambda found: f"{found[1]}{int(found[2]) * _POINT:g}pt", page)
+
+
+def in_pages(page: str, pictures: Sequence[Picture], starts: Sequence[str]) -> str:
+    """Chapters named ``starts`` begin a page, and so does a picture that the page before has no room for."""
+    for title in starts:
+        page = page.replace(f"<h2>{escape(title)}</h2>", f"<h2{_BREAK}>{escape(title)}</h2>")
+    parts, used = page.split(_PICTURE), 2 * _CAPTION_HIGH
+    for index, picture in enumerate(pictures, 1):
+        high = _renderer(picture).defaultSize().height() + _CAPTION_HIGH
+        breaks = used + high > _PAGE_HIGH
+        used = high if breaks else used + high
+        parts[index] = (_PICTURE[:-1] + _BREAK + ">" if breaks else _PICTURE) + parts[index]
+    return "".join(parts)
 
 
 def _markup(picture: Picture) -> str:
@@ -88,7 +115,7 @@ def _image(picture: Picture) -> QImage:
 
 def report_command(arguments: Sequence[str]) -> int:
     """``inferometer report FILE --out X.pdf``; the exit status is that of ``core.cli.main``."""
-    words = Words(cli.language_of(arguments))
+    words = Words(console.language_of(arguments))
     try:
         options = cli.parser(words).parse_args(list(arguments))
     except SystemExit as leaving:  # argparse has said why

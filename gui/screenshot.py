@@ -3,7 +3,8 @@
 import itertools
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from PySide6.QtCore import (
@@ -42,8 +43,12 @@ def take(
     tab: str = "",
     workspace: str = "estimate",
     pins: Sequence[Path] = (),
+    runs: Sequence[Path] = (),
 ) -> int:
-    """Write the picture; 0, or 2 with a sentence on standard error.  ``pins`` are compared with the file."""
+    """Write the picture; 0, or 2 with a sentence on standard error.
+
+    ``pins`` are compared with the file, ``runs`` are measurements to lay beside it.
+    """
     words = Words(language)
     pinned: list[Scenario] = []
     path = file
@@ -56,23 +61,34 @@ def take(
         return _refuse(error, words, path)
     if not out.parent.is_dir():
         return _refuse(UnwritableFile(Problem("file.folder_missing", values={"path": str(out)})), words, out)
-    before = qInstallMessageHandler(_on_qt_message)
-    try:
+    with silence():
         application()
         window = start(application(), None, file, theme, language).window
         window.workspace.show_tab(tab)
         for scenario in pinned[1:]:
             window.pinned.pin(scenario)
+        if runs:
+            from core.evidence.readers.detect import read_files
+
+            window.shell.runs.add(read_files(runs))
         window.stack.show_key(workspace)
         picture = grab(window, QSize(*size))
         window.close()
-    finally:
-        qInstallMessageHandler(before)
     try:
         write_atomic(out, _png(picture))
     except InferometerError as error:
         return _refuse(error, words, out)
     return 0
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """What the screenless platform cannot do is not said."""
+    before = qInstallMessageHandler(_on_qt_message)
+    try:
+        yield
+    finally:
+        qInstallMessageHandler(before)
 
 
 def grab(window: MainWindow, size: QSize) -> QPixmap:

@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT))
 from core import cli, console
 from core.version import VERSION
 from core.words import Words
-from gui.main import screenshot_parser, window_parser
+from gui.main import completion_parser, screenshot_parser, window_parser
 
 WORDS = ROOT / "packaging" / "linux" / "man_words.json"
 
@@ -80,7 +80,8 @@ def page(language: str) -> str:
         for action in cli.parser(words)._actions  # noqa: SLF001
         if isinstance(action, argparse._SubParsersAction)  # noqa: SLF001
     )
-    commands = {**subparsers.choices, "screenshot": screenshot_parser(words)}
+    added = {"screenshot": screenshot_parser(words), "completion": completion_parser(words)}
+    commands = {**subparsers.choices, **added}
     about = words("window.cli.description").rstrip(".。")
     lines = [f'.TH {program.upper()} 1 "" "{program} {VERSION}" "{own["manual"]}"']
     lines += [f".SH {own['name']}", f"{program} \\- {escaped(about)}"]
