@@ -182,6 +182,17 @@ def time_in(seconds: float, unit: str) -> str:
     return three_digits(seconds / size.get(unit, 1.0))
 
 
+def bare(number: str) -> str:
+    """A number that a person set, without the zeros of three digits: 4, not 4.00."""
+    return number.rstrip("0").rstrip(".") if "." in number else number
+
+
+def show_limit(seconds: float) -> Shown:
+    """A target of time as people write it: 2 s, 100 ms."""
+    shown = show_time(seconds)
+    return Shown(bare(shown.number), shown.unit)
+
+
 def show_bytes(count: float, unit: str = "") -> Shown:
     """Bytes in the unit in which memory is shown, or in GiB or GB where it is given.
 

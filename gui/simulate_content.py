@@ -7,7 +7,7 @@ from core.quantities import Range
 from core.reports.simulation import detail as detail_phrases
 from core.reports.simulation import headline as headline_phrase
 from core.serving.results import Distribution, SimulationResult
-from core.units import Shown, show_count, show_time, three_digits, time_in
+from core.units import Shown, bare, show_count, show_limit, show_time, three_digits, time_in
 from core.words import Words, percent
 from gui.simulation import Shot, Study
 from gui.widgets.card_content import Card
@@ -71,7 +71,7 @@ def _timed(key: str, values: Distribution, target: float | None, words: Words) -
         unit=shown.unit,
         state="" if met else "warn",
         note=words("simulating.figures.p95", value=time_in(far, shown.unit)),
-        target="" if target is None else f"≤ {_bare(limit.number)}{unit}",
+        target="" if target is None else f"≤ {bare(limit.number)}{unit}",
         target_state="" if target is None else "good" if met else "warn",
         has_bullet=True,
         low=median / longest,
@@ -129,10 +129,6 @@ def _preempted(result: SimulationResult, words: Words) -> Card:
     )
 
 
-def _bare(text: str) -> str:
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
 # -- percentiles ---------------------------------------------------------------------------------
 
 
@@ -174,7 +170,7 @@ def _percentile_row(key: str, values: Distribution, limit: float | None, words: 
                 after=_interval(at),
             )
         )
-    cells.append(Cell("" if limit is None else f"≤ {_bare_time(limit)}", colour="ink2"))
+    cells.append(Cell("" if limit is None else f"≤ {show_limit(limit)}", colour="ink2"))
     heard = ", ".join(
         f"{share} {cell.text} {cell.after}" for share, cell in zip(SHARES, cells[2:], strict=False)
     )
@@ -187,11 +183,6 @@ def _interval(at: Range) -> str:
     unit = show_time(at.expected).unit
     low, high = time_in(at.low, unit), time_in(at.high, unit)
     return "" if low == high else f"{low} – {high}"
-
-
-def _bare_time(seconds: float) -> str:
-    shown = show_time(seconds)
-    return f"{_bare(shown.number)} {shown.unit}"
 
 
 def facts(result: SimulationResult, words: Words) -> tuple[list[Fact], list[Fact]]:

@@ -18,7 +18,7 @@ from core.spec.change import get_value
 from core.spec.checks import LABELS, runs_on
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
-from core.units import show_bytes, show_count, show_time, show_tokens, three_digits
+from core.units import show_bytes, show_count, show_limit, show_time, show_tokens, three_digits
 from core.words import Phrase, counted, percent
 
 _LLAMA = ("llamacpp", "ollama")
@@ -123,14 +123,14 @@ def _missed_headline(scenario: Scenario, ceiling: Capacity, speed: Speed, key: s
         values = {
             "users": users,
             "value": show_time(speed.time_to_first_token.expected),
-            "target": show_time(targets.time_to_first_token_s or 0.0),
+            "target": show_limit(targets.time_to_first_token_s or 0.0),
         }
         return Phrase("verdict.slow_ttft", values)
     if key == "time_per_output_token":
         values = {
             "users": users,
             "value": show_time(speed.time_per_output_token.expected),
-            "target": show_time((targets.time_per_output_token_ms or 0.0) / 1e3),
+            "target": show_limit((targets.time_per_output_token_ms or 0.0) / 1e3),
         }
         return Phrase("verdict.slow_tpot", values)
     most = counted("units.users", ceiling.at_once)

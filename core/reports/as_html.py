@@ -9,7 +9,7 @@ from core.reports.content import Prose, Report, Table
 from core.reports.plots import Picture
 from core.words import Words
 
-_LINK = re.compile(r"https?://[^\s<>\"']+")
+_LINK = re.compile(r"https?://[^\s<>\"'，。；、（）]+")
 _STYLE = """
 body { font: 13px/1.5 Inter, "Segoe UI", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif;
  color: #14181F; background: #FFFFFF; max-width: 860px; margin: 24px auto; padding: 0 24px;
@@ -79,7 +79,7 @@ def _table(table: Table) -> str:
     rows = []
     for index, row in enumerate(table.rows):
         cells = "".join(f"<td {c}>{escape(v)}</td>" for v, c in zip(row, cell_class, strict=True))
-        is_sum = table.sum and index == len(table.rows) - 1
+        is_sum = table.is_sum(index)
         rows.append(f'<tr class="sum">{cells}</tr>' if is_sum else f"<tr>{cells}</tr>")
     return f"{_heading(table.title)}<table width='100%'><tr>{heads}</tr>{''.join(rows)}</table>"
 
@@ -125,10 +125,18 @@ def _items(lines: list[str]) -> str:
     return "<ul>" + "".join(f"<li>{_with_links(line)}</li>" for line in lines) + "</ul>" if lines else ""
 
 
+def without_stops(address: str) -> str:
+    """An address without the stops of the sentence it stands in; brackets that it opened itself stay."""
+    while address[-1] in ".,;:!?" or (address[-1] == ")" and address.count(")") > address.count("(")):
+        address = address[:-1]
+    return address
+
+
 def _with_links(line: str) -> str:
     parts, place = [], 0
     for match in _LINK.finditer(line):
-        address = escape(match.group(), quote=True)
+        bare = without_stops(match.group())
+        address = escape(bare, quote=True)
         parts += [escape(line[place : match.start()]), f'<a href="{address}">{address}</a>']
-        place = match.end()
+        place = match.start() + len(bare)
     return "".join([*parts, escape(line[place:])])

@@ -36,7 +36,7 @@ def _table(table: Table) -> str:
     marks = ["---:" if i in table.right else "---" for i in range(len(table.head))]
     lines = [f"## {markdown_text(table.title)}", "", _row(table.head), "|" + "|".join(marks) + "|"]
     for index, row in enumerate(table.rows):
-        is_sum = table.sum and index == len(table.rows) - 1
+        is_sum = table.is_sum(index)
         lines.append(_row(row, bold=is_sum))
     return "\n".join(lines)
 

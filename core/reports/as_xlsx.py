@@ -16,7 +16,7 @@ from core.explain.figures import shown
 from core.memory.ledger import LINE_ORDER
 from core.reports.content import Report, Table, report_of
 from core.results import Estimate
-from core.units import GIB
+from core.units import memory_size, memory_unit
 from core.words import Words
 
 # Symbols of a scenario that several lines share: changed once, they change everywhere.
@@ -205,27 +205,43 @@ def _ledger(
 ) -> None:
     sheet.set_column(0, 0, _WIDE)
     sheet.set_column(1, 4, 20)
-    names = ("line", "engine_word", "bytes", "gib", "share")
+    names = ("line", "engine_word", "bytes", "gib", "share_of_budget")
     for column, name in enumerate(names):
-        sheet.write_string(0, column, words(f"reports.columns.{name}"), formats["head"])
+        text = words(f"reports.columns.{name}", unit=memory_unit())
+        sheet.write_string(0, column, text, formats["head"])
     lines = [line for line in point.ledger.lines if line.key in totals]
-    last = len(lines)
-    total = sum(line.bytes for line in lines)
-    for row, line in enumerate(lines, 1):
+    inside = [line for line in lines if line.key != "outside"]
+    ledger, size = point.ledger, memory_size()
+    total, sum_row = sum(line.bytes for line in inside), len(inside) + 1
+    budget = f"C${sum_row + 2}"  # the row below the sum
+
+    def sized(row: int, count: int, style: str = "gib") -> None:
+        sheet.write_formula(row, 3, f"=C{row + 1}/{size}", formats[style], count / size)
+
+    for row, line in enumerate(inside, 1):
         sheet.write_string(row, 0, words(f"ledger.{line.key}"))
         sheet.write_string(row, 1, line.engine_word)
         sheet.write_formula(row, 2, f"={totals[line.key]}", formats["whole"], line.bytes)
-        sheet.write_formula(row, 3, f"=C{row + 1}/2^30", formats["gib"], line.bytes / GIB)
-        share = f"=C{row + 1}/C${last + 2}"
-        sheet.write_formula(row, 4, share, formats["share"], line.bytes / max(1, total))
-    row = last + 1
-    sheet.write_string(row, 0, words("reports.sum"), formats["bold"])
-    sheet.write_formula(row, 2, f"=SUM(C2:C{last + 1})", formats["sum"], total)
-    sheet.write_formula(row, 3, f"=C{row + 1}/2^30", formats["sum_gib"], total / GIB)
-    sheet.write_string(row + 1, 0, words("report.ledger.device_bytes"))
-    sheet.write_number(row + 1, 2, point.ledger.device_bytes, formats["whole"])
-    sheet.write_string(row + 2, 0, words("report.ledger.budget_bytes"))
-    sheet.write_number(row + 2, 2, point.ledger.budget_bytes, formats["whole"])
+        sized(row, line.bytes)
+        share = line.bytes / max(1, ledger.budget_bytes)
+        sheet.write_formula(row, 4, f"=C{row + 1}/{budget}", formats["share"], share)
+    sheet.write_string(sum_row, 0, words("reports.sum"), formats["bold"])
+    sheet.write_formula(sum_row, 2, f"=SUM(C2:C{sum_row})", formats["sum"], total)
+    sized(sum_row, total, "sum_gib")
+    share = total / max(1, ledger.budget_bytes)
+    sheet.write_formula(sum_row, 4, f"=C{sum_row + 1}/{budget}", formats["share"], share)
+    row = sum_row + 1
+    for key, count in (("budget_bytes", ledger.budget_bytes), ("device_bytes", ledger.device_bytes)):
+        sheet.write_string(row, 0, words(f"report.ledger.{key}"))
+        sheet.write_number(row, 2, count, formats["whole"])
+        sized(row, count)
+        row += 1
+    for line in lines:
+        if line.key == "outside":
+            sheet.write_string(row, 0, words("ledger.outside"))
+            sheet.write_string(row, 1, line.engine_word)
+            sheet.write_formula(row, 2, f"={totals[line.key]}", formats["whole"], line.bytes)
+            sized(row, line.bytes)
 
 
 def _curves(book: Any, report: Report, formats: dict[str, Any], words: Words) -> None:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from core.explain.derivation import Derivation, derive
-from core.explain.derivation_types import range_text
 from core.explain.engine_notes import engine_notes
 from core.explain.figures import Unit, shown
 from core.planning.advise import Suggestion, advise
@@ -11,7 +10,16 @@ from core.planning.compare import cost_values, difference_table
 from core.quantities import Range
 from core.reports.plots import Picture, pictures_of
 from core.results import Estimate
-from core.units import Shown, memory_size, memory_unit, show_count, show_time, show_tokens, three_digits
+from core.units import (
+    Shown,
+    memory_size,
+    memory_unit,
+    show_count,
+    show_limit,
+    show_time,
+    show_tokens,
+    three_digits,
+)
 from core.version import VERSION
 from core.words import Phrase, Words, percent
 
@@ -27,7 +35,7 @@ _MOST_SOURCES = 40
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of texts; ``right``: columns of numbers; the last row is a sum where ``sum`` is set."""
+    """Rows of texts; ``right``: columns of numbers; ``sum``: the last row but ``after`` is a sum."""
 
     key: str
     title: str
@@ -35,6 +43,11 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     right: tuple[int, ...] = ()
     sum: bool = False
+    after: int = 0  # rows below the sum that are no part of it
+
+    def is_sum(self, index: int) -> bool:
+        """Whether a row is the sum."""
+        return self.sum and index == len(self.rows) - 1 - self.after
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +154,14 @@ def _metrics(point: Estimate, words: Words) -> Table:
     rows = []
     for key, value, target, unit in metric_values(point):
         assert value is not None
-        spread = range_text(value, unit) if value.low != value.high else ""
+        ends = (str(_precise(end, unit)) for end in (value.low, value.high))
+        spread = " – ".join(ends) if value.low != value.high else ""
         limit, met = "", ""
         if target is not None:
             higher = key == "concurrent_users"
             good = value.expected >= target if higher else value.expected <= target
-            limit = f"{'≥' if higher else '≤'} {shown(target, unit)}"
+            text = show_limit(target) if unit == "s" else _precise(target, unit)
+            limit = f"{'≥' if higher else '≤'} {text}"
             met = words("reports.meets" if good else "reports.misses")
         rows.append(
             (words(f"derivation.titles.{key}"), str(_precise(value.expected, unit)), spread, limit, met)
@@ -161,31 +176,32 @@ def _precise(value: float, unit: Unit) -> Shown:
         return show_time(value)
     if unit in ("count", "tokens"):
         return Shown(show_count(value), "")
-    text = shown(value, unit)
-    return Shown(three_digits(value / memory_size()), memory_unit()) if unit == "GiB" else text
+    if unit == "GiB":
+        return Shown(three_digits(value / memory_size()), memory_unit())
+    return Shown(three_digits(value), shown(value, unit).unit)
 
 
 def _ledger(point: Estimate, words: Words) -> Table:
     ledger = point.ledger
-    whole = max(ledger.device_bytes, 1)
-    rows = [
-        (
-            words(f"ledger.{line.key}"),
-            line.engine_word,
-            f"{line.bytes / memory_size():,.3f}",
-            f"{line.bytes:,}",
-            words.phrase(percent(line.bytes / whole, 1)),
-        )
-        for line in ledger.lines
-    ]
-    total = sum(line.bytes for line in ledger.lines)
-    share = words.phrase(percent(total / whole, 1))
-    rows.append((words("reports.sum"), "", f"{total / memory_size():,.3f}", f"{total:,}", share))
+    whole = max(ledger.budget_bytes, 1)
+    inside = [line for line in ledger.lines if line.key != "outside"]
+
+    def row(name: str, word: str, count: int, of_budget: bool = True) -> tuple[str, ...]:
+        share = words.phrase(percent(count / whole, 1)) if of_budget else ""
+        return name, word, f"{count / memory_size():,.3f}", f"{count:,}", share
+
+    rows = [row(words(f"ledger.{line.key}"), line.engine_word, line.bytes) for line in inside]
+    rows.append(row(words("reports.sum"), "", sum(line.bytes for line in inside)))
+    # What lies outside the budget has no share in it, as in the window.
+    beyond = [line for line in ledger.lines if line.key == "outside"]
+    rows += [row(words("ledger.outside"), line.engine_word, line.bytes, of_budget=False) for line in beyond]
+    rows.append(row(words("report.ledger.device_bytes"), "", ledger.device_bytes, of_budget=False))
     head = tuple(
         words(f"reports.columns.{name}", unit=memory_unit())
-        for name in ("line", "engine_word", "gib", "bytes", "share")
+        for name in ("line", "engine_word", "gib", "bytes", "share_of_budget")
     )
-    return Table("ledger", words("ledger.title"), head, tuple(rows), (2, 3, 4), sum=True)
+    after = len(beyond) + 1
+    return Table("ledger", words("ledger.title"), head, tuple(rows), (2, 3, 4), sum=True, after=after)
 
 
 def _cost(point: Estimate, words: Words) -> Table:

@@ -10,7 +10,7 @@ from core.planning.sweep import workload_curves
 from core.quantities import EXPECTED, HIGH, LOW, FloatArray
 from core.reports.svg import BOUNDS, INK3, Chart, Curve, bars, draw, stacked
 from core.results import Estimate
-from core.units import memory_size, memory_unit, show_count, show_time, show_tokens
+from core.units import memory_size, memory_unit, show_count, show_limit, show_time, show_tokens
 from core.words import Words
 
 _MOST_POINTS = 80
@@ -102,7 +102,7 @@ def _latencies(point: Estimate, curves: WorkloadCurves, words: Words) -> list[Pi
         title = words(f"reports.plots.{key}")
         here = getattr(speed, key).expected * scale
         most = max(3 * here, 2 * (target or 0.0)) if np.isfinite(here) else None
-        limits = () if target is None else ((target, f"≤ {show_time(target / scale)}"),)
+        limits = () if target is None else ((target, f"≤ {show_limit(target / scale)}"),)
         chart = Chart(
             title,
             words("reports.axes.users"),
@@ -129,6 +129,7 @@ def _frontier(point: Estimate, curves: WorkloadCurves, words: Words) -> Picture:
     each = tuple(float(v) for v in 1e3 * load.time_per_output_token[EXPECTED][chosen])
     rate = tuple(float(v) for v in load.output_tokens_per_second[EXPECTED][chosen])
     title = words("reports.plots.frontier")
+    target = point.scenario.targets.time_per_output_token_ms
     here = (1e3 * speed.time_per_output_token.expected, speed.output_throughput.expected)
     chart = Chart(
         title,
@@ -136,6 +137,7 @@ def _frontier(point: Estimate, curves: WorkloadCurves, words: Words) -> Picture:
         words("reports.axes.throughput"),
         [Curve(title, each, rate, marks=True)],
         here=(*here, show_count(curves.users)),
+        x_limits=() if target is None else ((target, f"≤ {show_limit(target / 1e3)}"),),
     )
     users = tuple(float(v) for v in load.users[chosen])
     names = (words("reports.axes.users"), words("reports.axes.per_token"), words("reports.axes.throughput"))

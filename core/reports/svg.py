@@ -56,6 +56,9 @@ def document(parts: Sequence[str], title: str, width: float = WIDTH, height: flo
     return "\n".join([head, f"<title>{escape(title)}</title>", ground, *parts, "</svg>"])
 
 
+_WORD = 130.0  # of the longest label, px
+
+
 @dataclass(frozen=True, slots=True)
 class Curve:
     """Points of one curve, in the units of the axes; ``low`` and ``high`` make a band."""
@@ -70,7 +73,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A plot of curves.  ``limits`` are horizontal lines with a label, ``here`` the operating point."""
+    """A plot of curves.  ``limits`` lie, ``x_limits`` stand, each with a label; ``here``: operating point."""
 
     title: str
     x_name: str
@@ -80,6 +83,7 @@ class Chart:
     here: tuple[float, float, str] | None = None
     x_scale: Literal["linear", "log"] = "linear"
     most_y: float | None = None
+    x_limits: Sequence[tuple[float, str]] = ()
     notes: Sequence[str] = field(default_factory=tuple)
 
 
@@ -129,8 +133,15 @@ def draw(chart: Chart, height: float = HEIGHT) -> str:
         if value <= high:
             parts.append(line(_LEFT, y(value), WIDTH - _RIGHT, y(value), WARN, 1.2, "4 3"))
             parts.append(text(WIDTH - _RIGHT, y(value) - 4, label, "end", WARN))
+    for value, label in chart.x_limits:
+        if x.low <= value <= x.high:
+            parts.append(line(x(value), _TOP, x(value), height - _BOTTOM, WARN, 1.2, "4 3"))
+            parts.append(text(x(value) - 5, height - _BOTTOM - 8, label, "end", WARN))
+    taken = [(WIDTH - _RIGHT, y(value) - 4) for value, _ in chart.limits]
     for index, curve in enumerate(chart.curves):
-        parts += _curve(curve, index, x, y, len(chart.curves) > 1, high)
+        parts += _curve(curve, index, x, y, high)
+        if len(chart.curves) > 1:
+            parts += _curve_name(curve, index, x, y, high, taken)
     if chart.here is not None and all(map(math.isfinite, chart.here[:2])):
         at, value, label = chart.here
         parts.append(line(x(at), _TOP, x(at), height - _BOTTOM, ACCENT))
@@ -166,7 +177,7 @@ def _band(curve: Curve, x: _Scale, y: _Scale) -> str:
     return f'<polygon points="{points}" fill="{BAND}"/>'
 
 
-def _curve(curve: Curve, index: int, x: _Scale, y: _Scale, named: bool, high: float) -> list[str]:
+def _curve(curve: Curve, index: int, x: _Scale, y: _Scale, high: float) -> list[str]:
     colour, dash = _SERIES[index % len(_SERIES)]
     inside = [(a, b) for a, b in zip(curve.x, curve.y, strict=True) if math.isfinite(b) and b <= high]
     points = " ".join(f"{x(a):.1f},{y(b):.1f}" for a, b in inside)
@@ -174,10 +185,27 @@ def _curve(curve: Curve, index: int, x: _Scale, y: _Scale, named: bool, high: fl
     parts = [f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"{dashed}/>']
     if curve.marks:
         parts += [f'<circle cx="{x(a):.1f}" cy="{y(b):.1f}" r="2.5" fill="{colour}"/>' for a, b in inside]
-    if named and inside:
-        a, b = inside[-1]
-        parts.append(text(x(a), y(b) - 6, curve.name, "end", colour, True))
     return parts
+
+
+def _curve_name(
+    curve: Curve, index: int, x: _Scale, y: _Scale, high: float, taken: list[tuple[float, float]]
+) -> list[str]:
+    """The name at the end of a curve, moved up or down where another word stands."""
+    inside = [(a, b) for a, b in zip(curve.x, curve.y, strict=True) if math.isfinite(b) and b <= high]
+    if not inside:
+        return []
+    right, end = x(inside[-1][0]), y(inside[-1][1])
+    wide = 7.5 * len(curve.name)
+
+    def clear(row: float) -> bool:
+        return row >= 9 and all(
+            abs(row - other) >= 13 or right < left - _WORD or right - wide > left for left, other in taken
+        )
+
+    row = next((end + by for by in (-6, 16, -20, 30, 44) if clear(end + by)), end - 6)
+    taken.append((right, row))
+    return [text(right, row, curve.name, "end", _SERIES[index % len(_SERIES)][0], True)]
 
 
 def bars(rows: Sequence[tuple[str, float, str, str]], title: str, name_width: float = 190.0) -> str:

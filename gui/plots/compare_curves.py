@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QWidget
 from core.planning.curves import WorkloadCurves
 from core.quantities import EXPECTED, FloatArray
 from core.results import Estimate
-from core.units import memory_size, memory_unit, show_count, three_digits
+from core.units import bare, memory_size, memory_unit, show_count, three_digits
 from core.words import Words
 from gui.plots.area import Curve
 from gui.plots.base import PlotPane, badge, has_point, users_of
 from gui.plots.draw import Align, Draw, text_width
-from gui.plots.latency_over_users import short, time_unit
+from gui.plots.latency_over_users import time_unit
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
 from gui.theme import SERIES_MARKERS, series_dash
 
@@ -269,7 +269,7 @@ class CompareCurves(PlotPane):
         if target is None or target * self.factor > self.panel.y_end:
             return
         colour = draw.theme.good if self._met(target) else draw.theme.warn
-        text = f"≤ {short(three_digits(target * self.factor))}"
+        text = f"≤ {bare(three_digits(target * self.factor))}"
         panel = self.panel
         y, step = panel.py(target * self.factor), draw.theme.px(9)
         for one in self.series:

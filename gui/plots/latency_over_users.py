@@ -10,7 +10,7 @@ from core.planning.curves import WorkloadCurves
 from core.quantities import EXPECTED, HIGH, LOW, FloatArray
 from core.results import Estimate
 from core.serving.load import LoadCurve
-from core.units import show_count, show_time, three_digits
+from core.units import bare, show_count, show_limit, show_time, three_digits
 from gui.plots.area import Curve, Look, Panel
 from gui.plots.axes import panel_title
 from gui.plots.base import PlotPane, has_point, users_of
@@ -29,17 +29,6 @@ def time_unit(seconds: float) -> tuple[str, float]:
         if seconds < limit:
             return unit, factor
     return "s", 1.0
-
-
-def short(number: str) -> str:
-    """A limit as people write it: 100, not 100.0; 2, not 2.00."""
-    return number.rstrip("0").rstrip(".") if "." in number else number
-
-
-def limit_text(seconds: float) -> str:
-    """A limit with its unit: 100 ms, 2 s."""
-    shown = show_time(seconds)
-    return f"{short(shown.number)} {shown.unit}"
 
 
 @dataclass
@@ -171,7 +160,7 @@ class LatencyOverUsers(PlotPane):
             return round_limit(here / part.factor * unit)
 
         path = "targets.time_to_first_token_s" if first else "targets.time_per_output_token_ms"
-        name = self.words(f"plots.grips.{part.name}", value=limit_text(target))
+        name = self.words(f"plots.grips.{part.name}", value=show_limit(target))
         mark = QPointF(panel.rect.left() + 6, y)
         return Grip(path, target * unit, False, near, value_at, next_limit, name, mark)
 
@@ -330,10 +319,10 @@ class LatencyOverUsers(PlotPane):
         if target is None:
             return
         colour = draw.theme.good if part.met(curves, estimate) else draw.theme.warn
-        text = f"≤ {short(three_digits(target * part.factor))}"
+        text = f"≤ {bare(three_digits(target * part.factor))}"
         y, right, left = panel.py(target * part.factor), panel.rect.right() - 3, panel.rect.left() + 4
         if target * part.factor > panel.y_end:
-            text, y = f"≤ {limit_text(target)} ↑", panel.py(panel.y.end)
+            text, y = f"≤ {show_limit(target)} ↑", panel.py(panel.y.end)
         step = draw.theme.px(10)
         places: tuple[tuple[float, float, Align], ...] = (
             (right, -step, "right"),

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from core.planning.capacity_search import Trial
 from core.quantities import FloatArray
-from core.units import show_count, show_time, three_digits
+from core.units import show_count, show_limit, show_time, three_digits
 from core.words import Words
 from gui.plots.canvas import Canvas, Frame, stroke
 from gui.plots.draw import Draw
@@ -121,7 +121,7 @@ class LoadCurve(Canvas):
             t.missed_region,
         )
         draw.line(frame.rect.left(), y, frame.rect.right(), y, t.good, 1.2, (4, 3))
-        said = self._words("simulating.curve.target", value=_bare(target))
+        said = self._words("simulating.curve.target", value=show_limit(target))
         draw.text(frame.rect.left() + 4, y - t.px(8), said, t.good, role="caption_medium")
 
     def _band(self, draw: Draw, frame: Frame, x: FloatArray, low: FloatArray, high: FloatArray) -> None:
@@ -214,9 +214,3 @@ class LoadCurve(Canvas):
         """Read nothing."""
         self._pointer = None
         self.update()
-
-
-def _bare(seconds: float) -> str:
-    shown = show_time(seconds)
-    number = shown.number.rstrip("0").rstrip(".") if "." in shown.number else shown.number
-    return f"{number} {shown.unit}"

@@ -5,7 +5,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtWidgets import QWidget
 
 from core.quantities import FloatArray
-from core.units import time_in
+from core.units import bare, time_in
 from core.words import Words
 from gui.plots.canvas import Canvas, Frame, stroke
 from gui.plots.draw import Draw
@@ -90,8 +90,7 @@ class Spread(Canvas):
             draw.fill(region, t.missed_region)
             frame.grid(draw, labels=False)
             draw.line(x, frame.rect.top() + t.px(16), x, frame.rect.bottom(), t.good, 1.2, (4, 3))
-            number = time_in(target, unit)
-            said = f"≤ {number.rstrip('0').rstrip('.') if '.' in number else number}"
+            said = f"≤ {bare(time_in(target, unit))}"
             draw.text(
                 min(x, frame.rect.right() - draw.width(said) / 2),
                 frame.rect.top() + t.px(7),

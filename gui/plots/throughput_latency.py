@@ -9,12 +9,12 @@ from core.planning.curves import WorkloadCurves
 from core.quantities import EXPECTED, FloatArray
 from core.results import Estimate
 from core.serving.load import LoadCurve
-from core.units import show_count, show_time, three_digits
+from core.units import show_count, show_limit, show_time, three_digits
 from gui.plots.area import Curve, Look
 from gui.plots.base import PlotPane, has_point, users_of
 from gui.plots.draw import Align, Draw
 from gui.plots.grips import REACH, Grip, next_limit, round_limit
-from gui.plots.latency_over_users import limit_text, time_unit
+from gui.plots.latency_over_users import time_unit
 from gui.plots.scales import at, largest, span_axis, value_axis
 
 _GRIP = 12.0  # pixels around the ring that take it
@@ -243,7 +243,7 @@ class ThroughputLatency(PlotPane):
         target, panel = self._target_seconds(estimate), self.panel
         if target is None:
             return
-        value = limit_text(target)
+        value = show_limit(target)
         y = panel.rect.top() + draw.theme.px(11)
         if target * self.factor >= panel.x.end:
             text, x = f"≤ {value} →", panel.rect.right() - 3
@@ -321,7 +321,7 @@ class ThroughputLatency(PlotPane):
             here = min(max(panel.value_at(point.x()), panel.x.end / 200, panel.x.start), panel.x.end)
             return round_limit(here / self.factor * 1e3)
 
-        name = self.words("plots.grips.per_token", value=limit_text(target))
+        name = self.words("plots.grips.per_token", value=show_limit(target))
         mark = QPointF(x, panel.rect.bottom() - 8)
         path = "targets.time_per_output_token_ms"
         return (Grip(path, target * 1e3, True, near, value_at, next_limit, name, mark),)

@@ -9,6 +9,7 @@ from core.quantities import Range
 from core.results import Estimate
 from core.units import (
     Shown,
+    bare,
     memory_size,
     show_bytes,
     show_count,
@@ -118,7 +119,7 @@ def _timed(key: str, value: Range, target: float | None, words: Words) -> Card:
         unit=shown.unit,
         state="" if met else "warn",
         note=range_text(value, lambda seconds: time_in(seconds, shown.unit), words),
-        target=words("cards.no_target") if target is None else f"≤ {_bare(limit.number)}{unit}",
+        target=words("cards.no_target") if target is None else f"≤ {bare(limit.number)}{unit}",
         target_state="" if target is None else "good" if met else "warn",
         has_bullet=math.isfinite(value.expected),
         low=min(1.0, value.low / longest),
@@ -163,11 +164,6 @@ def _gaps(mean: Card, gaps: TokenGaps, target: float | None, words: Words) -> Ca
 def _finite(value: float) -> float:
     """The value, 0 where it is endless: what never comes sets no scale."""
     return value if math.isfinite(value) else 0.0
-
-
-def _bare(number: str) -> str:
-    """A limit that a person set, without the zeros of three digits: 4, not 4.00."""
-    return number.rstrip("0").rstrip(".") if "." in number else number
 
 
 def _throughput(value: Range, words: Words) -> Card:

@@ -14,13 +14,14 @@ from core.errors import InferometerError
 from core.estimator import estimate
 from core.files import scenario_file
 from core.reports.as_csv import harmless, report_csv
-from core.reports.as_html import report_html
+from core.reports.as_html import _with_links, report_html, without_stops
 from core.reports.as_markdown import report_markdown
 from core.reports.as_xlsx import report_xlsx
 from core.reports.content import report_of
-from core.reports.svg import ticks
+from core.reports.svg import Chart, Curve, draw, ticks
 from core.reports.write import report_bytes
 from core.spec.change import with_values
+from core.units import show_limit
 from core.words import Words
 
 WORDS = Words("en")
@@ -136,7 +137,7 @@ class Book:
 def ledger_rows(book):
     sheet = book.names[1]
     row = 2
-    while (sheet, f"C{row}") in book.cells and book.cells[sheet, f"C{row}"][0]:
+    while (sheet, f"C{row}") in book.cells:
         yield row, book.cells[sheet, f"A{row}"][1]
         row += 1
 
@@ -146,8 +147,12 @@ def test_the_sheet_computes_the_ledger(points, name):
     point = points[name]
     book = Book(report_xlsx(point, WORDS))
     got = {label: book.number(book.names[1], f"C{row}") for row, label in ledger_rows(book)}
-    wanted = {WORDS(f"ledger.{line.key}"): line.bytes for line in point.ledger.lines if line.bytes}
-    assert got.pop(WORDS("reports.sum")) == pytest.approx(sum(wanted.values()), rel=2e-9, abs=8)
+    lines = [line for line in point.ledger.lines if line.bytes]
+    wanted = {WORDS(f"ledger.{line.key}"): line.bytes for line in lines}
+    inside = sum(line.bytes for line in lines if line.key != "outside")
+    assert got.pop(WORDS("reports.sum")) == pytest.approx(inside, rel=2e-9, abs=8)
+    assert got.pop(WORDS("report.ledger.budget_bytes")) == point.ledger.budget_bytes
+    assert got.pop(WORDS("report.ledger.device_bytes")) == point.ledger.device_bytes
     assert got.keys() == wanted.keys()
     for label, value in wanted.items():
         assert got[label] == pytest.approx(value, rel=2e-9, abs=4), label
@@ -218,3 +223,53 @@ def test_a_pdf_is_made_by_the_full_program(samples, tmp_path, capfd):
     assert data.count(b"/Type /Page\n") >= 2 or data.count(b"/Type /Page") >= 3
     assert main(["report", str(tmp_path / "none.json"), "--out", str(out)]) == 2
     assert "none.json" in capfd.readouterr().err
+
+
+def test_shares_are_of_the_budget_as_in_the_window(points):
+    """The lines of the budget fill it; what is left to the driver has no share."""
+    point = points["8b"]
+    table = report_of(point, Words("en")).ledger
+    weights = point.ledger.bytes_of("weights") / point.ledger.budget_bytes
+    shares = {row[0]: row[4] for row in table.rows}
+    assert shares["Weights"] == f"{100 * weights:.1f} %"
+    at = next(i for i in range(len(table.rows)) if table.is_sum(i))
+    assert table.rows[at][4] == "100.0 %"
+    assert all(row[4] == "" for row in table.rows[at + 1 :])
+
+
+def test_addresses_end_where_the_sentence_goes_on():
+    said = "A page (https://example.org/a_(b)/c.pdf), quoted; and https://example.org/d."
+    found = re.findall(r'href="([^"]+)"', _with_links(said))
+    assert found == ["https://example.org/a_(b)/c.pdf", "https://example.org/d"]
+    assert without_stops("https://example.org/x),") == "https://example.org/x"
+
+
+def test_targets_read_alike_everywhere(points):
+    """A target that a person typed as 2 is never told as 2.00."""
+    scenario = with_values(points["8b"].scenario, {"targets.time_to_first_token_s": 0.002})
+    point = estimate(scenario)
+    limit = show_limit(0.002)
+    assert str(limit) == "2 ms"
+    assert "2 ms" in Words("en").phrase(point.verdict.headline)
+    assert "2.00 ms" not in Words("en").phrase(point.verdict.headline)
+    assert "≤ 2 ms" in {row[3] for row in report_of(point, Words("en")).metrics.rows}
+
+
+def test_letters_of_a_pdf_are_in_points():
+    """Pixels of a page at 300 to the inch are too small to read."""
+    from gui.export import in_pages, in_points
+
+    assert in_points("p { font-size: 20px; } b { font: 13px/1.5 Inter }") == (
+        "p { font-size: 13pt; } b { font: 8.45pt Inter }"
+    )
+    page = in_pages("<h2>Plots</h2><h2>Else</h2>", (), ("Plots",))
+    assert page == '<h2 style="page-break-before: always">Plots</h2><h2>Else</h2>'
+
+
+def test_names_of_curves_stand_apart_from_labels():
+    """Two curves and a limit that end at one height: three labels, none over another."""
+    curves = [Curve(name, (0.0, 1.0), (0.0, top)) for name, top in (("a", 9.9), ("b", 10.0), ("c", 10.1))]
+    svg = draw(Chart("t", "x", "y", curves, ((10.0, "limit"),)))
+    rows = [float(y) for y, name in re.findall(r'y="([\d.]+)"[^>]*>(a|b|c|limit)<', svg)]
+    assert len(rows) == 4
+    assert min(abs(p - q) for i, p in enumerate(rows) for q in rows[:i]) >= 12
