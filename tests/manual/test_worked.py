@@ -3,13 +3,14 @@
 import json
 import re
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
 import resources
 from core import console, manual_worked
 from core.catalog import accelerators, models
-from core.catalog.accelerators import load_accelerator
+from core.catalog.accelerators import all_accelerators, load_accelerator
 from core.catalog.models import all_models, load_model
 from core.explain.derivation import derive
 from core.latency.speculative import tokens_per_step
@@ -22,6 +23,7 @@ from core.words import LANGUAGES, Words
 from gui.main import screenshot_parser, window_parser
 from gui.workspaces.registry import KEYS
 
+ROOT = Path(__file__).resolve().parents[2]
 _PART = re.compile(r"^\{\{(worked|textbook) ([\w.]+)\}\}$", re.MULTILINE)
 
 
@@ -141,3 +143,18 @@ def test_every_workspace_and_section_of_the_forms_has_its_place(language: str) -
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_there_are_questions_enough(language: str) -> None:
     assert sum(level == 2 for level, _ in headings("faq", Words(language))) >= 15
+
+
+def test_the_readme_states_the_accuracy_of_the_page() -> None:
+    made = run_path(str(ROOT / "packaging/make_readme_table.py"))["table"](page("accuracy", Words()))
+    assert made.count("\n") == 9, "each figure has its row on the page"
+    assert made in (ROOT / "README.md").read_text(encoding="utf-8"), "run packaging/make_readme_table.py"
+
+
+def test_the_readme_shows_a_picture_and_true_counts() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
+    assert (ROOT / picture).read_bytes().startswith(b"\x89PNG")
+    assert f"{len(all_models())} models and {len(all_accelerators())} devices" in text
+    for name in (*console.COMMANDS, "completion", "screenshot"):
+        assert re.search(rf"^inferometer {name} ", text, re.MULTILINE), name
