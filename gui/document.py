@@ -41,6 +41,7 @@ class Document(QObject):
 
     changed = Signal(object, int)
     path_changed = Signal(object)
+    saved_as = Signal(object, object)  # the file before, or None, and the one it was written to
     clean_changed = Signal(bool)
     rejected = Signal(object)
     refused_changed = Signal()
@@ -226,7 +227,10 @@ class Document(QObject):
         scenario_file.save(path, self._scenario)
         self.end_merge()
         self.undo_stack.setClean()
+        before = self.path
         self._set_origin(Origin(path, stamp=stamp_of(path)))
+        if before != path:
+            self.saved_as.emit(before, path)
 
     def changed_on_disk(self) -> bool:
         """Whether another program wrote the file since it was read or written here."""

@@ -2,17 +2,20 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.files.atomic import read_limited
+from core.files.results_file import KeptRun
 from core.planning.capacity_search import (
     CapacityFound,
+    ReplicasFound,
     Trial,
     find_capacity,
+    find_replicas,
     knee,
     latency_curve,
     trial,
@@ -106,7 +109,10 @@ def shots(scenario: Scenario, trace: Trace | None) -> Iterator[Shot | None]:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """The largest load that meets the targets, and the curve around it; ``knee`` -1: none yet."""
+    """The largest load that meets the targets, and the curve around it; ``knee`` -1: none yet.
+
+    ``replicas``: the copies that the scenario's own rate takes; None where users are given.
+    """
 
     scenario: Scenario
     found: CapacityFound
@@ -114,6 +120,7 @@ class Study:
     knee: int
     share: float
     finished: bool
+    replicas: ReplicasFound | None = None
 
 
 def study(scenario: Scenario) -> Iterator[Study]:
@@ -133,7 +140,12 @@ def study(scenario: Scenario) -> Iterator[Study]:
         for load in sorted(loads | ({own} if own <= _OWN_WITHIN * top else set())):
             curve[load] = trial(scenario, load, _CURVE_REQUESTS)
             yield _studied(scenario, found, curve, finished=False)
-    yield _studied(scenario, found, curve, finished=True)
+    last = _studied(scenario, found, curve, finished=True)
+    if found.by == "requests":
+        for copies in find_replicas(scenario, _CURVE_REQUESTS):
+            yield replace(last, replicas=copies, share=0.97, finished=copies.finished)
+    else:
+        yield last
 
 
 def _studied(scenario: Scenario, found: CapacityFound, curve: dict[float, Trial], finished: bool) -> Study:
@@ -148,6 +160,13 @@ def _studied(scenario: Scenario, found: CapacityFound, curve: dict[float, Trial]
     at = knee(shown) if finished else -1
     done = 1.0 if finished else min(0.95, (len(found.trials) + len(curve)) / _TRIALS)
     return Study(scenario, found, tuple(shown), at, done, finished)
+
+
+def kept_shot(kept: KeptRun) -> Shot:
+    """The picture of a run that was kept with the file."""
+    result = kept.result
+    progress = Progress(1.0, result.seconds, result.asked, result.done)
+    return Shot(kept.scenario, result, fates_of(result.records), progress, kept.seconds, True)
 
 
 def expected_requests(scenario: Scenario, estimate: Estimate | None, trace: Trace | None) -> float:

@@ -1,6 +1,18 @@
 """Scrolling up and down only."""
 
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+
+
+def scrolling(page: QWidget) -> QScrollArea:
+    """The page with a vertical scroll bar where it is too low."""
+    area = QScrollArea()
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setWidgetResizable(True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area.setWidget(page)
+    return area
 
 
 def bring_into_sight(area: QScrollArea, part: QWidget, below: int = 0) -> None:

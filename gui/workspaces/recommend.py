@@ -3,11 +3,12 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, QTimer
-from PySide6.QtGui import QGuiApplication, QHideEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from core.errors import Problem
+from core.files.results_file import KeptSearch
 from core.planning.offers import Offer
 from core.planning.recommend import Recommendation
 from core.reports.recommendation import changes_of
@@ -16,62 +17,53 @@ from core.spec.simulation import Simulation
 from core.units import show_time
 from gui import recommend_content as content
 from gui import search_work
-from gui.background import Work
-from gui.icons import icon
 from gui.pinned import letter
 from gui.recommend_content import Entry, View
 from gui.search_work import Found
 from gui.sheets.sheet import Text
 from gui.sizes import GUTTER, Sizes
-from gui.theme import manager, theme
+from gui.theme import theme
 from gui.widgets.grid_table import GridTable
-from gui.workspaces.heading import Heading
-from gui.workspaces.parts import Caption, Edge, Ground, ProgressBar
+from gui.widgets.scrolling import scrolling
+from gui.workspaces.parts import Caption, Ground
 from gui.workspaces.recommend_form import RecommendForm
+from gui.workspaces.work_page import WorkPage
 
 if TYPE_CHECKING:
     from gui.workspace_tables import Given
     from gui.workspaces.registry import Context
 
-_SHOW_WORK_MS = 300
-_REST_MS = 120  # after an edit, before a new search begins
+_REST_MS = 60  # after an edit, before a new search begins
 _SAID_MS = 1500
 _PLOT_MS = 350
 _WHY_ROWS, _WHY_ROWS_SMALL = 5, 3
 
 
-class RecommendWorkspace(QWidget):
+class RecommendWorkspace(WorkPage):
     """The search follows every edit while it is in sight; the best entries are then simulated."""
 
+    words_of = "recommending"
+
     def __init__(self, context: "Context", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._context, self._words = context, context.words
-        self._active = False
+        super().__init__(context, _REST_MS, parent)
         self.found: Found | None = None
         self._entries: list[Entry | None] = []
         self._asked: tuple[Scenario, bool] | None = None
         self._chosen: object = None  # key of the entry
         self._own_edit = False
-        self._stopped = False
-        self._small = False
-        self.search, self.single = Work(self), Work(self)
+        self._from_file = False
+        self.search, self.single = self._work(), self._work()
         self.search.news.connect(self._on_found)
-        self.search.ended.connect(self._end_work)
-        self.search.failed.connect(self._on_failed)
+        self.search.ended.connect(self._on_end)
         self.single.news.connect(self._on_verified)
-        self.single.ended.connect(self._end_work)
-        self.single.failed.connect(self._on_failed)
-        self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
-        self._rest.timeout.connect(self.begin)
-        self._late = QTimer(self, singleShot=True, interval=_SHOW_WORK_MS)
-        self._late.timeout.connect(self._show_work)
+        self.single.ended.connect(self._on_end)
+        for work in (self.search, self.single):
+            work.failed.connect(self._on_failed)
         self._plot_later = QTimer(self, singleShot=True)
         self._plot_later.timeout.connect(self._show_points)
         self._back = QTimer(self, singleShot=True, interval=_SAID_MS)
         self._back.timeout.connect(lambda: self.copy.setText(context.words("recommending.copy")))
         self._build()
-        context.document.changed.connect(lambda _scenario, _revision: self._follow())
-        manager.changed.connect(self._restyle)
         self._restyle()
 
     # -- building --------------------------------------------------------------------------------
@@ -82,26 +74,17 @@ class RecommendWorkspace(QWidget):
         words = self._words
         self.form = RecommendForm(self._context.document, words, self._context.catalogue)
         self.form.direction_chosen.connect(lambda _key: self._turned())
-        self.heading = Heading()
-        self.cancel = QPushButton(words("recommending.cancel"))
-        self.cancel.clicked.connect(self._cancel)
-        self.cancel.hide()
-        self.copy = QPushButton(words("recommending.copy"))
-        self.copy.clicked.connect(self._copy)
-        self.verify = QPushButton(words("recommending.verify"))
+        self.copy = self._button("copy", "copy", self._copy)
+        self.verify = self._button("verify", "play", self._verify, 14)
         self.verify.setToolTip(words("recommending.verify_help"))
-        self.verify.clicked.connect(self._verify)
-        self.pin = QPushButton(words("recommending.pin"))
-        self.pin.clicked.connect(self._pin)
-        self.open = QPushButton(words("recommending.open"))
+        self.pin = self._button("pin", "pin", self._pin)
+        self.open = self._button("open", "", lambda: self.open_entry(self.entry))
         self.open.setProperty("kind", "primary")
         self.open.setToolTip(words("recommending.open_help"))
-        self.open.clicked.connect(lambda: self.open_entry(self.entry))
         for button in (self.copy, self.cancel):
             self.heading.add(button)
         self.chosen_text = Text("body_medium", "ink")
         self.chosen_text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.bar = ProgressBar()
         self.table = GridTable(words("recommending.title"), 32)
         self.table.chosen.connect(self._on_chosen)
         self.table.opened.connect(lambda index: self.open_entry(self._entries[index]))
@@ -112,12 +95,8 @@ class RecommendWorkspace(QWidget):
         self.why.fix_height()
         self.plot = PricePlot()
         self.plot.taken.connect(self.choose)
-        ground = Ground("canvas")
-        column = self.message_place = QVBoxLayout(ground)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.heading)
-        inner = self._inner = QVBoxLayout()
+        page = Ground("canvas")
+        inner = self._inner = QVBoxLayout(page)
         inner.addWidget(self.table, 55)
         actions = QHBoxLayout()
         actions.setSpacing(8)
@@ -131,61 +110,32 @@ class RecommendWorkspace(QWidget):
         inner.addLayout(line)
         inner.addWidget(self.why)
         inner.addWidget(self.plot, 45)
-        column.addLayout(inner, 1)
-        row = QHBoxLayout()
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self.form)
-        row.addWidget(Edge())
-        row.addWidget(ground, 1)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addWidget(self.bar)
-        outer.addLayout(row, 1)
+        self._lay_out(self.form, ()).addWidget(scrolling(page), 1)
         self._show_buttons()
 
     def _restyle(self) -> None:
+        super()._restyle()
         t = theme()
-        for button, name in ((self.copy, "copy"), (self.pin, "pin"), (self.cancel, "stop")):
-            button.setIcon(icon(name))
-            button.setIconSize(QSize(t.px(16), t.px(16)))
-        self.verify.setIcon(icon("play"))
-        self.verify.setIconSize(QSize(t.px(14), t.px(14)))
         self._inner.setContentsMargins(GUTTER, t.px(6 if self._small else 10), GUTTER, t.px(10))
         self._inner.setSpacing(t.px(6 if self._small else 10))
         self.took.setFixedHeight(t.px(20))
-        self.update()
+        self.table.setMinimumHeight(t.px(130))  # lower windows scroll
+        self.plot.setMinimumHeight(t.px(140))
 
     # -- as one of the workspaces ----------------------------------------------------------------
 
     def set_sizes(self, sizes: Sizes) -> None:
         """Lay out for a size of the window."""
-        self._small = sizes.name == "small"
-        self.form.setFixedWidth(theme().px(sizes.forms) - 1)
-        self.form.set_small(self._small)
-        self.heading.set_small(self._small)
+        super().set_sizes(sizes)
         self.why.most_rows = _WHY_ROWS_SMALL if self._small else _WHY_ROWS
         self.why.updateGeometry()
         self._restyle()
 
-    def activate(self) -> None:
-        """In sight: search for what has not been searched."""
-        self._active = True
-        self._context.estimation.want("")
-        self._follow()
-        if self._rest.isActive():  # nobody is typing
-            self._rest.stop()
-            self.begin()
-
     def deactivate(self) -> None:
         """Out of sight: nothing is searched."""
-        self._active = False
         if self.search.working and (self.found is None or not self.found.finished):
             self._asked = None
-        self.search.stop()
-        self.single.stop()
-        self._end_work()
+        super().deactivate()
 
     def pictures(self) -> "list[Given]":
         """The plot of what was found."""
@@ -199,25 +149,13 @@ class RecommendWorkspace(QWidget):
 
     def settled(self) -> bool:
         """Whether the entries are those of the scenario as it stands."""
-        waits = self._rest.isActive() or self._plot_later.isActive()
-        return not (waits or self.search.working or self.single.working)
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        """A closed window searches nothing."""
-        if not self.window().isVisible():
-            self.search.stop()
-            self.single.stop()
-        super().hideEvent(event)
+        return not self._plot_later.isActive() and super().settled()
 
     # -- searching -------------------------------------------------------------------------------
 
     def _question(self) -> tuple[Scenario, bool]:
         """What a search depends on."""
-        scenario = self._context.document.scenario
-        return (
-            scenario.model_copy(update={"name": "", "notes": "", "simulation": Simulation()}),
-            self.form.for_models,
-        )
+        return _essence(self._context.document.scenario), self.form.for_models
 
     def _follow(self) -> None:
         if not self._active:
@@ -229,40 +167,41 @@ class RecommendWorkspace(QWidget):
             self.search.stop()
             self._rest.start()
 
+    def _on_keeper(self) -> None:
+        if self._active and self._asked is None and not self._keeper.busy:
+            self._begin()
+
     def _turned(self) -> None:
         self.found = None
         self._entries = []
         self._chosen = None
         self.table.show_table((), ())
         self._rest.stop()
-        self.begin()
+        self._begin()
 
-    def begin(self) -> None:
-        """Search for the scenario as it stands."""
-        if not self._active:
+    def _begin(self) -> None:
+        """Search for the scenario as it stands, unless its results came with the file."""
+        if not self._active or self._keeper.busy:  # which says when it is done
             return
         scenario, for_models = self._context.document.scenario, self.form.for_models
         self.single.stop()
         self._asked, self._stopped = self._question(), False
         self._late.start()
-        self._say_start()
-        words, run = self._words, search_work.models if for_models else search_work.hardware
-        self.search.start(lambda: run(scenario, lambda state: content.view_of(state, scenario, words)))
-
-    def _say_start(self) -> None:
         if self.found is None:
             self.heading.say(self._words("recommending.starting"), "")
+        words, kept = self._words, self._keeper.part("search")
 
-    def _cancel(self) -> None:
-        self.search.stop()
-        self.single.stop()
-        self._stopped = True
-        self._end_work()
+        def dress(state: object) -> View:
+            return content.view_of(state, scenario, words)  # type: ignore[arg-type]
 
-    def _show_work(self) -> None:
-        if self.search.working or self.single.working:
-            self.cancel.show()
-            self.bar.show_share(self._share())
+        self._from_file = (
+            isinstance(kept, KeptSearch) and not for_models and _essence(kept.scenario) == self._asked[0]
+        )
+        if self._from_file:
+            self.search.start(lambda: iter([Found(kept.state, kept.seconds, dress(kept.state))]))
+        else:
+            run = search_work.models if for_models else search_work.hardware
+            self.search.start(lambda: run(scenario, dress))
 
     def _share(self) -> float:
         if self.found is None or self.single.working:
@@ -272,24 +211,32 @@ class RecommendWorkspace(QWidget):
             return 0.9
         return 0.9 * state.searched / max(1, state.total)
 
+    def _on_end(self) -> None:
+        self._end_work()
+        self._keep()
+
+    def _keep(self) -> None:
+        """Let the results stay with the file."""
+        found = self.found
+        if found is None or not found.finished or self._from_file or self._asked is None:
+            return
+        if isinstance(found.state, Recommendation) and self._asked == self._question():
+            scenario = self._context.document.scenario
+            self._keeper.put("search", KeptSearch(scenario, found.state, found.seconds))
+
     def _end_work(self) -> None:
-        self._late.stop()
-        self.cancel.hide()
-        self.bar.show_share(None)
+        super()._end_work()
         if self.found is not None and not self.single.working:
-            self._say(self.found)
+            self._say()
 
     def _on_found(self, found: Found) -> None:
         self.found = found
         self._show(found)
-        if not self.bar.isHidden():
-            self.bar.show_share(self._share())
+        self._show_share()
 
     def _on_failed(self, problems: tuple[Problem, ...]) -> None:
         self._end_work()
-        messages, words = self._context.messages, self._words
-        dismiss = (words("window.dismiss"), lambda: messages.drop("recommend"))
-        messages.tell("recommend", "bad", words.problem(problems[0]), [dismiss])
+        self._tell("recommend", "bad", self._words.problem(problems[0]))
 
     # -- showing ---------------------------------------------------------------------------------
 
@@ -307,7 +254,7 @@ class RecommendWorkspace(QWidget):
         for widget in (self.why_title, self.why):
             widget.setVisible(view.why is not None)
         self._keep_chosen()
-        self._say(found)
+        self._say()
 
     def _show_points(self) -> None:
         found = self.found
@@ -319,8 +266,10 @@ class RecommendWorkspace(QWidget):
         title = self._words("recommending.plot_models" if for_models else "recommending.plot")
         self.plot.show_points(found.view.points, title, self._words("recommending.plot_caption"))
 
-    def _say(self, found: Found) -> None:
-        words = self._words
+    def _say(self) -> None:
+        words, found = self._words, self.found
+        if found is None:
+            return
         self.heading.say(*content.headline(found, self._context.document.scenario, words))
         said = ""
         if found.verifying >= 0 and self.search.working and isinstance(found.state, Recommendation):
@@ -329,6 +278,8 @@ class RecommendWorkspace(QWidget):
         elif found.finished:
             key = "searched" if isinstance(found.state, Recommendation) else "searched_models"
             said = words(f"recommending.{key}", time=show_time(found.seconds))
+            if self._from_file:
+                said = f"{said} · {words('kept.from_file')}"
         self.took.set_text(said)
 
     def _keep_chosen(self) -> None:
@@ -399,14 +350,10 @@ class RecommendWorkspace(QWidget):
         entry = self.entry
         if entry is None or self._context.pinned.pin(entry.offer.scenario) is None:
             return
-        messages, words = self._context.messages, self._words
-        name = letter(len(self._context.pinned.pins))
-        links = [
-            (words("compare.show"), lambda: self._context.show("compare")),
-            (words("window.dismiss"), lambda: messages.drop("pinned")),
-        ]
+        words, name = self._words, letter(len(self._context.pinned.pins))
         said = words("recommending.pinned", what=content.of_entry(entry, words), name=name)
-        messages.tell("pinned", "info", said, links)
+        link = (words("compare.show"), lambda: self._context.show("compare"))
+        self._tell("pinned", "info", said, link)
 
     def _verify(self) -> None:
         entry = self.entry
@@ -425,9 +372,15 @@ class RecommendWorkspace(QWidget):
         state = content.with_offer(found.state, offer)
         view = content.view_of(state, self._context.document.scenario, self._words)
         self.found = Found(state, found.seconds, view)
+        self._from_file = False
         self._show(self.found)
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.table.as_text())
         self.copy.setText(self._words("recommending.copied"))
         self._back.start()
+
+
+def _essence(scenario: Scenario) -> Scenario:
+    """What a search depends on."""
+    return scenario.model_copy(update={"name": "", "notes": "", "simulation": Simulation()})

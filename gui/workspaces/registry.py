@@ -15,6 +15,7 @@ from gui.catalogue import Catalogue
 from gui.dialogs.service import Dialogs
 from gui.document import Document
 from gui.estimation import Estimation
+from gui.keeper import Keeper
 from gui.messages import MessageArea
 from gui.pinned import Pinned
 from gui.sizes import Sizes
@@ -38,6 +39,13 @@ class Context:
     dialogs: Dialogs
     catalogue: Catalogue
     memory: dict[str, object] = field(default_factory=dict)  # what outlives a change of language
+
+    @property
+    def keeper(self) -> Keeper:
+        """What keeps results with the file."""
+        found = self.memory.setdefault("keeper", None) or Keeper(self.document)
+        self.memory["keeper"] = found
+        return cast(Keeper, found)
 
 
 class Workspace(Protocol):
@@ -100,6 +108,7 @@ class Workspaces(QStackedWidget):
     def __init__(self, first: QWidget, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._context = context
+        context.keeper.setParent(self)
         self._sizes: Sizes | None = None
         self._pages: dict[str, QWidget] = {FIRST: first}
         self.addWidget(first)

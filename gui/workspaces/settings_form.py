@@ -11,7 +11,7 @@ from gui.sheets.sheet import Text
 from gui.theme import manager, theme
 
 SIDE = 16
-_LABELS, _LABELS_SMALL = 96, 88
+LABELS, LABELS_SMALL = 96, 88
 
 
 class SettingsForm(QScrollArea):
@@ -79,7 +79,7 @@ class SettingsForm(QScrollArea):
             self._fit(row)
 
     def _fit(self, row: FieldRow) -> None:
-        row.set_label_width(theme().px(_LABELS_SMALL if self._small else _LABELS))
+        row.set_label_width(theme().px(LABELS_SMALL if self._small else LABELS))
 
     def _restyle(self) -> None:
         t = theme()

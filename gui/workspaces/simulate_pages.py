@@ -16,8 +16,8 @@ from gui.simulation import Shot, Study
 from gui.sizes import GUTTER, TABS
 from gui.theme import manager, theme
 from gui.toolbar import TextTab
-from gui.widgets.grid_table import GridTable
 from gui.widgets.copies_line import CopiesLine
+from gui.widgets.grid_table import GridTable
 from gui.widgets.reading_table import Line, ReadingTable
 from gui.widgets.scrolling import scrolling
 from gui.widgets.time_slider import TimeSlider
