@@ -86,7 +86,8 @@ class Shell(QObject):
         ghosts = []
         for index, pin in enumerate(window.pinned.pins[:_MOST_GHOSTS], 1):
             try:
-                ghosts.append(Ghost(letter(index), window.pinned.curves_of(pin), index))
+                curves, point = window.pinned.curves_of(pin), window.pinned.estimate_of(pin)
+                ghosts.append(Ghost(letter(index), curves, index, point))
             except InferometerError:
                 continue
         window.workspace.tabs.set_ghosts("pinned", tuple(ghosts))

@@ -222,7 +222,7 @@ class Side(QObject):
         if curves is not None:
             from gui.plots.base import Ghost  # with the plots, which come after the first paint
 
-            ghost = Ghost(self._words.phrase(suggestion.title), curves)
+            ghost = Ghost(self._words.phrase(suggestion.title), curves, estimate=suggestion.estimate)
             self._workspace.tabs.set_ghosts("advice", (ghost,))
 
     def apply(self, suggestion: Suggestion) -> None:

@@ -39,6 +39,7 @@ class Ghost:
     label: str
     curves: WorkloadCurves
     series: int = 0
+    estimate: Estimate | None = None  # for the plots that do not run over users
 
     def dress(self, curve: Curve) -> None:
         """Give a curve the look of this ghost."""

@@ -1,6 +1,7 @@
 """One request's life: queue, prompt among other prompts, answer, and how its cache grows."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,11 +29,13 @@ from gui.plots.draw import Draw
 from gui.plots.latency_over_users import time_unit
 from gui.plots.pane import Pane
 from gui.plots.scales import at, value_axis
+from gui.plots.tab_ghosts import MOST, Other, lives_of, mark_life
 from gui.theme import Theme, theme
 
 # Heights of the rows above the lower panel: bar, names below it, fan between the bars, words above.
 _BAR, _NAME, _FAN, _MARK = 26, 16, 28, 18
 _ENLARGE_BELOW = 0.5  # share of the picture below which the time to the first token is drawn larger
+_MOST_LONGER = 2.0  # times the own request that the axis reaches for another one
 _LEAST_SLOT = 3.0  # pixels of an interruption that is still drawn one by one
 
 
@@ -64,6 +67,7 @@ class RequestTimeline(Pane):
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
         self.life: RequestLife | None = None
         self.started: Started | None = None
+        self._others: tuple[tuple[Other, RequestLife], ...] = ()
         self._pointer: QPointF | None = None
         self._factor, self._unit = 1.0, "s"
         self._size, self._size_unit = float(memory_size()), memory_unit()
@@ -79,6 +83,7 @@ class RequestTimeline(Pane):
         self.held = Curve(panel, 1, fill=lambda t: t.ledger_tint["kv_cache"])
         self.first = Curve(panel, 7, lambda t: t.ink3, width=1, dash=(1, 2))
         self.edge = Curve(panel, 10, lambda t: t.ledger["kv_cache"])
+        self.other_edges = [Curve(panel, 9, lambda t: t.ghost, width=1.5, dash=(5, 3)) for _ in range(MOST)]
 
     @property
     def ready(self) -> bool:
@@ -102,13 +107,23 @@ class RequestTimeline(Pane):
         self._fit(life)
         self._layout()
 
+    def show_others(self, others: Sequence[Other]) -> None:
+        """The requests of other scenarios behind the own."""
+        self._others = lives_of(others)
+        if self.life is not None:
+            self._fit(self.life)
+            self._layout()
+
     def _fit(self, life: RequestLife) -> None:
-        end = max(life.end, 1e-9)
+        own = max(life.end, 1e-9)
+        # A request that takes far longer elsewhere leaves the picture.
+        end = max(own, *(min(other.end, _MOST_LONGER * own) for _, other in self._others), own)
         self._unit, self._factor = time_unit(end)
         self.panel.x = value_axis(end * self._factor)
         self.panel.x_text = self.panel.x.text
         self.panel.x_unit = "{n} " + self._unit
-        most = float(life.cache_bytes.max()) if life.cache_bytes.size else 0.0
+        lives = [life, *(other for _, other in self._others)]
+        most = max(float(one.cache_bytes.max()) if one.cache_bytes.size else 0.0 for one in lives)
         size, unit = memory_steps()[1 if most >= 0.2 * memory_size() else 2]
         self._size, self._size_unit = float(size), unit
         self.panel.y = value_axis(most / self._size, low=True)
@@ -164,6 +179,11 @@ class RequestTimeline(Pane):
         x, y = life.seconds * self._factor, life.cache_bytes / self._size
         self.edge.set(x, y)
         self.held.between(x, np.zeros_like(y), y)
+        for curve in self.other_edges:
+            curve.clear()
+        for (other, seen), curve in zip(self._others, self.other_edges, strict=False):
+            other.dress(curve)
+            curve.set(seen.seconds * self._factor, seen.cache_bytes / self._size)
         first = life.first_token * self._factor
         self.first.set(np.array([first, first]), np.array([0.0, self.panel.y_end]))
 
@@ -193,6 +213,8 @@ class RequestTimeline(Pane):
             self._span(draw, self._whole, decode, life)
         self._heading_of(draw, self._whole, "plots.request_life.whole", life.end)
         self._cache_marks(draw, life)
+        for other, seen in self._others:
+            mark_life(draw, self.panel, other, seen, self._factor, self._size)
         self._crosshair(draw, life)
 
     def _span(self, draw: Draw, bar: _Bar, span: Span, life: RequestLife) -> None:

@@ -1,7 +1,7 @@
 """Roofline: what each operator reaches, under what the device allows, for both phases."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
@@ -11,30 +11,22 @@ from PySide6.QtWidgets import QWidget
 from core.explain.engine_notes import COMPUTE_LABELS
 from core.planning.started import Started
 from core.quantities import FloatArray
-from core.units import show_time, show_tokens, three_digits
+from core.units import show_tokens, three_digits
 from core.words import Words
 from gui.plots.area import Curve, Look
 from gui.plots.draw import Align, Draw, text_width
-from gui.plots.log_axis import LogAxis, log_axis
+from gui.plots.log_axis import log_axis
 from gui.plots.pane import Pane
-from gui.plots.roofline_content import Dot, RooflineData, roofline_of, wrapped
+from gui.plots.roofline_content import RooflineData, roofline_of, wrapped
+from gui.plots.roofline_marks import Place, around, distance, sentence, within
 from gui.plots.step_content import requests_in
+from gui.plots.tab_ghosts import MOST, Other, mark_operators, rooflines_of
 from gui.theme import Role, theme
 
 _TERA = 1e12
 _LEAST, _MOST = 3.0, 13.0  # radius of a point: no share, all of the step
 _REACH = 26.0  # pixels from the pointer to the point that it reads
 _LEAST_NAMED = 0.002  # share below which a point has no name of its own
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A point in pixels."""
-
-    dot: Dot
-    x: float
-    y: float
-    radius: float
 
 
 class Roofline(Pane):
@@ -46,6 +38,7 @@ class Roofline(Pane):
         self.data: RooflineData | None = None
         self.started: Started | None = None
         self._pointer: QPointF | None = None
+        self._others: tuple[tuple[Other, RooflineData], ...] = ()
         self._chosen: int | None = None  # index of the point that the keys have reached
         super().__init__(words, parent)
 
@@ -58,6 +51,7 @@ class Roofline(Pane):
         self.ridge = Curve(panel, 6, lambda t: t.ink3, width=1, dash=(1, 2))
         self.other = Curve(panel, 8, lambda t: t.ghost, width=1.5, dash=(5, 3))
         self.roof = Curve(panel, 10, lambda t: t.curve)
+        self.other_roofs = [Curve(panel, 9, lambda t: t.ghost, width=1.5, dash=(5, 3)) for _ in range(MOST)]
 
     @property
     def ready(self) -> bool:
@@ -79,13 +73,20 @@ class Roofline(Pane):
         self._fit(self.data)
         self._layout()
 
+    def show_others(self, others: Sequence[Other]) -> None:
+        """Operators and ceilings of other scenarios behind the own."""
+        self._others = rooflines_of(others)
+        if self.data is not None:
+            self._fit(self.data)
+            self._layout()
+
     def _fit(self, data: RooflineData) -> None:
         """Ridge and all points in view, whole decades."""
         roofs = data.roofs
         ridge = roofs.peak / roofs.bandwidth
         named = [dot for dot in data.dots if dot.share > _LEAST_NAMED]
         x = [dot.intensity for dot in named if math.isfinite(dot.intensity)] + [ridge / 30, 5 * ridge]
-        top = max(roofs.peak, roofs.other_peak or 0.0)
+        top = max(roofs.peak, roofs.other_peak or 0.0, *(seen.roofs.peak for _, seen in self._others))
         least = min((dot.rate for dot in named), default=top / 1e3)
         self.x_axis = log_axis(min(x), max(x), 6)
         self.y_axis = log_axis(min(least / _TERA, top / _TERA / 100), 1.8 * top / _TERA, 6, whole=False)
@@ -125,6 +126,14 @@ class Roofline(Pane):
         ridge = roofs.peak / roofs.bandwidth
         x = np.array([ends[0], min(max(ridge, ends[0]), ends[1]), ends[1]])
         self.roof.set(x_axis.places(x), self._rates(np.minimum(roofs.peak, roofs.bandwidth * x)))
+        for curve in self.other_roofs:
+            curve.clear()
+        for (other, seen), curve in zip(self._others, self.other_roofs, strict=False):
+            other.dress(curve)
+            knee = min(max(seen.roofs.peak / seen.roofs.bandwidth, ends[0]), ends[1])
+            line = np.array([ends[0], knee, ends[1]])
+            rates = np.minimum(seen.roofs.peak, seen.roofs.bandwidth * line)
+            curve.set(x_axis.places(line), self._rates(rates))
         level = self.y_axis.place(roofs.peak / _TERA)
         self.ridge.set(np.full(2, x_axis.place(ridge)), np.array([0.0, level]))
         if roofs.other_peak is None:
@@ -139,22 +148,23 @@ class Roofline(Pane):
 
     # -- marks -----------------------------------------------------------------------------------
 
-    def places(self) -> list[_Place]:
+    def places(self) -> list[Place]:
         """The points in pixels, kept inside the panel; the largest first."""
-        if self.data is None:
-            return []
+        return [] if self.data is None else self._placed(self.data)
+
+    def _placed(self, data: RooflineData) -> list[Place]:
         scale = theme().scale
         found = []
-        for dot in self.data.dots:
-            x = _within(self.x_axis, dot.intensity)
-            y = _within(self.y_axis, dot.rate / _TERA)
+        for dot in data.dots:
+            x = within(self.x_axis, dot.intensity)
+            y = within(self.y_axis, dot.rate / _TERA)
             if not (math.isfinite(x) and math.isfinite(y)):
                 continue
             beyond = self.x_axis.place(dot.intensity) < 0 or self.y_axis.place(dot.rate / _TERA) < 0
             if beyond and dot.share <= _LEAST_NAMED:
                 continue
             radius = (_LEAST + (_MOST - _LEAST) * math.sqrt(min(1.0, max(0.0, dot.share)))) * scale
-            found.append(_Place(dot, self.panel.px(x), self.panel.py(y), radius))
+            found.append(Place(dot, self.panel.px(x), self.panel.py(y), radius))
         return found
 
     def paint_over(self, draw: Draw) -> None:
@@ -168,6 +178,7 @@ class Roofline(Pane):
             r = place.radius
             draw.taken.append(QRectF(place.x - r - 1, place.y - r - 1, 2 * r + 2, 2 * r + 2))
         self._roof_names(draw, self.data)
+        self._mark_others(draw, places)
         for place in places:
             self._point(draw, place, place is read)
         for place in places:
@@ -175,7 +186,14 @@ class Roofline(Pane):
                 self._name(draw, place)
         self._left_out(draw, self.data)
 
-    def _point(self, draw: Draw, place: _Place, is_read: bool) -> None:
+    def _mark_others(self, draw: Draw, places: list[Place]) -> None:
+        own = {(place.dot.phase, place.dot.key): QPointF(place.x, place.y) for place in places}
+        for other, seen in self._others:
+            mark_operators(draw, other, [(p.dot, QPointF(p.x, p.y)) for p in self._placed(seen)], own)
+            y = self.panel.py(self.y_axis.place(seen.roofs.peak / _TERA))
+            other.name(draw, self.panel.rect.right(), y, self.panel.rect)
+
+    def _point(self, draw: Draw, place: Place, is_read: bool) -> None:
         current = draw.theme
         colour = current.curve if self.look() == "plain" else current.ghost
         if place.dot.phase == "prefill":
@@ -243,7 +261,7 @@ class Roofline(Pane):
         if wide + 16 < ridge_x - low:
             draw.slanted(x, y, -11.0, angle, text, draw.theme.ink, role="caption_semibold")
 
-    def _name(self, draw: Draw, place: _Place) -> None:
+    def _name(self, draw: Draw, place: Place) -> None:
         """Beside its point, or a little off with a thin line where the neighbours are close."""
         dot, r, current = place.dot, place.radius + 5, draw.theme
         text = self.words(f"operators.{dot.key}")
@@ -263,7 +281,7 @@ class Roofline(Pane):
             if self._said(draw, place.x + dx, place.y + dy, text, colour, align):
                 return
         for far in (18.0, 32.0, 46.0, 62.0, 80.0):
-            for dx, dy, align in _around(far):
+            for dx, dy, align in around(far):
                 if self._said(draw, place.x + dx, place.y + dy, text, colour, align):
                     length = math.hypot(dx, dy)
                     share, end = place.radius / length, 1 - 4 / length
@@ -330,11 +348,11 @@ class Roofline(Pane):
 
     # -- reading ---------------------------------------------------------------------------------
 
-    def _read_place(self, places: list[_Place]) -> _Place | None:
+    def _read_place(self, places: list[Place]) -> Place | None:
         """The point under the pointer, or the one that the keys have reached."""
         if self._pointer is not None and places:
-            near = min(places, key=lambda p: _distance(p, self._pointer))  # type: ignore[arg-type]
-            return near if _distance(near, self._pointer) <= _REACH else None
+            near = min(places, key=lambda p: distance(p, self._pointer))  # type: ignore[arg-type]
+            return near if distance(near, self._pointer) <= _REACH else None
         if self._chosen is not None and self.area.keyboard_focus and self._chosen < len(places):
             return places[self._chosen]
         return None
@@ -344,10 +362,12 @@ class Roofline(Pane):
         if self.data is None:
             return "", ""
         places = self.places()
-        spoken = self.words("plots.roofline.list_mark").join(self.sentence(d) for d in self.data.dots[:8])
+        spoken = self.words("plots.roofline.list_mark").join(
+            sentence(d, self.words) for d in self.data.dots[:8]
+        )
         place = self._read_place(places)
         if place is not None:
-            return self.sentence(place.dot), spoken
+            return sentence(place.dot, self.words), spoken
         if self._pointer is None or not self.panel.rect.contains(self._pointer):
             return "", spoken
         intensity = self.x_axis.value(self.panel.value_at(self._pointer.x()))
@@ -359,19 +379,6 @@ class Roofline(Pane):
             rate=three_digits(min(roofs.peak, roofs.bandwidth * intensity) / _TERA),
             bound=self.words(f"plots.bounds.{bound}"),
         ), spoken
-
-    def sentence(self, dot: Dot) -> str:
-        """One operator in words."""
-        return self.words(
-            "plots.roofline.reading",
-            name=self.words(f"operators.{dot.key}"),
-            phase=self.words(f"plots.phases.{dot.phase}"),
-            rate=three_digits(dot.rate / _TERA),
-            intensity=three_digits(dot.intensity),
-            roof=f"{100 * min(dot.rate / dot.roof, 9.99):.0f}" if dot.roof > 0 else "0",
-            share=f"{100 * dot.share:.0f}",
-            time=show_time(dot.seconds),
-        )
 
     def _move(self, point: QPointF) -> None:
         self._pointer = point if self.ready and not self._empty else None
@@ -409,27 +416,3 @@ class Roofline(Pane):
         self._update_reading()
         self.area.refresh()
         self._refresh_heading()
-
-
-def _around(far: float) -> tuple[tuple[float, float, Align], ...]:
-    """Places a little off a point."""
-    return (
-        (far, far * 0.6, "left"),
-        (-far, far * 0.6, "right"),
-        (far, -far * 0.6, "left"),
-        (-far, -far * 0.6, "right"),
-        (far * 0.3, far, "left"),
-        (-far * 0.3, far, "right"),
-    )
-
-
-def _within(axis: LogAxis, value: float) -> float:
-    """A place kept on the axis, so that nothing is lost; NaN for what has none."""
-    if value == math.inf:
-        return axis.end
-    place = axis.place(value)
-    return min(max(place, 0.0), axis.end) if math.isfinite(place) else math.nan
-
-
-def _distance(place: _Place, point: QPointF) -> float:
-    return math.hypot(place.x - point.x(), place.y - point.y())

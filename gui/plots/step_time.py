@@ -1,5 +1,7 @@
 """One step: who takes what.  A bar and a table for the prefill step and for the decode step."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -9,6 +11,7 @@ from core.words import Words
 from gui.plots import shades
 from gui.plots.step_content import NONE, StepPhase, StepRow, steps_of
 from gui.plots.step_costs import CostLine, costs_of
+from gui.plots.tab_ghosts import STEP_LINE, Other, StepGhost, step_ghosts, step_lines
 from gui.theme import Role, manager, theme
 from gui.widgets import paint
 
@@ -42,6 +45,7 @@ class PhaseView(QWidget):
         self.words = words
         self.phase: StepPhase | None = None
         self.muted = False
+        self.others: tuple[StepGhost, ...] = ()
         self.row_height = _ROW
         self._hovered: int | None = None
         self.setMouseTracking(True)
@@ -67,8 +71,18 @@ class PhaseView(QWidget):
     def wanted_height(self) -> int:
         """Pixels of heading, bar and table."""
         rows = len(self.phase.rows) if self.phase else 8
-        above = _TITLE + _CAPTION + 8 + _BAR + 8 + _HEAD
-        return theme().px(above + rows * self.row_height) + 1
+        return theme().px(self._above() + rows * self.row_height) + 1
+
+    def _above(self) -> int:
+        """What stands over the rows, at 100 %."""
+        return _TITLE + _CAPTION + 8 + _BAR + 8 + STEP_LINE * len(self.others) + _HEAD
+
+    def set_others(self, others: tuple[StepGhost, ...]) -> None:
+        """The same step of other scenarios, a line each under the bar."""
+        if others != self.others:
+            self.others = others
+            self.updateGeometry()
+            self.update()
 
     # -- places ----------------------------------------------------------------------------------
 
@@ -92,7 +106,7 @@ class PhaseView(QWidget):
     def row_box(self, index: int) -> QRectF:
         """Where a row of the table stands."""
         t = theme()
-        top = t.px(_TITLE + _CAPTION + 8 + _BAR + 8 + _HEAD)
+        top = t.px(self._above())
         high = t.px(self.row_height)
         return QRectF(0, top + index * high, self.width(), high)
 
@@ -119,6 +133,7 @@ class PhaseView(QWidget):
         if self.phase is not None:
             self._heading(painter, self.phase)
             self._bar(painter, self.phase)
+            step_lines(painter, self.bar(), self.others)
             self._table(painter, self.phase)
         painter.end()
 
@@ -287,6 +302,7 @@ class StepTime(QWidget):
         super().__init__(parent)
         self._words = words
         self._started: Started | None = None
+        self._others: tuple[Other, ...] = ()
         self._note = ""  # above both: what is shown, when it is not the scenario that is set
         self._empty: tuple[str, ...] = ()
         self.phases = (PhaseView(words, self), PhaseView(words, self))
@@ -309,6 +325,7 @@ class StepTime(QWidget):
             self._note = note or ""
             for view, phase in zip(self.phases, steps_of(started, words), strict=True):
                 view.set_phase(phase, started.change is not None)
+        self._show_others()
         parts = () if started is None else costs_of(started, words)
         self.costs.show_parts(parts, words)
         self.costs.setVisible(bool(parts))
@@ -317,6 +334,18 @@ class StepTime(QWidget):
         self.setAccessibleDescription(" ".join(self._empty) or self._note)
         self._place()
         self.update()
+
+    def show_others(self, others: Sequence[Other]) -> None:
+        """The steps of other scenarios beside the own."""
+        self._others = tuple(others)
+        self._show_others()
+        self._place()
+        self.update()
+
+    def _show_others(self) -> None:
+        found = ((), ()) if self._started is None else step_ghosts(self._others, self._started)
+        for view, lines in zip(self.phases, found, strict=True):
+            view.set_others(lines)
 
     def _choose(self, phase: str, operator: str) -> None:
         self.selected.emit(f"operator.{phase}.{operator}" if operator else f"step.{phase}")

@@ -181,8 +181,16 @@ class PlotTabs(QWidget):
 
     def _show_ghosts(self) -> None:
         shown = tuple(ghost for source in sorted(self._ghosts) for ghost in self._ghosts[source])
-        for plot in self.plots:
-            plot.show_ghosts(shown)
+        if self.current == "overview":
+            for plot in self.plots:
+                plot.show_ghosts(shown)
+            return
+        from gui.plots.tab_ghosts import others_of
+
+        others = others_of(shown)
+        for tab in (self.roofline, self.step, self.request):
+            if tab is not None:
+                tab.show_others(others)
 
     def _choose(self, key: TabKey) -> None:
         self.current = key
@@ -193,6 +201,7 @@ class PlotTabs(QWidget):
             if self._sizes is not None:
                 self.set_sizes(self._sizes)
         self._stack.setCurrentWidget(self._pages[key])
+        self._show_ghosts()
         self.hint.setVisible(key == "overview")
         self._estimation.want(_VIEWS[key])
         self.tab_changed.emit(key)

@@ -21,6 +21,7 @@ from gui.plots.log_axis import log_axis
 from gui.plots.request_timeline import RequestTimeline
 from gui.plots.roofline import Roofline
 from gui.plots.roofline_content import roofline_of, wrapped
+from gui.plots.roofline_marks import sentence
 from gui.plots.step_content import binary, requests_in, scaled, share_text, steps_of
 from gui.plots.step_time import StepTime
 
@@ -198,11 +199,11 @@ def test_the_arrow_keys_walk_over_the_points(qtbot, base):
     pane = shown(Roofline, qtbot, base)
     pane.area.setFocus(Qt.FocusReason.TabFocusReason)
     qtbot.keyClick(pane.area, Qt.Key.Key_Right)
-    assert pane._heading()[1] == pane.sentence(pane.data.dots[0])
+    assert pane._heading()[1] == sentence(pane.data.dots[0], pane.words)
     qtbot.keyClick(pane.area, Qt.Key.Key_Right)
-    assert pane._heading()[1] == pane.sentence(pane.data.dots[1])
+    assert pane._heading()[1] == sentence(pane.data.dots[1], pane.words)
     qtbot.keyClick(pane.area, Qt.Key.Key_Home)
-    assert pane._heading()[1] == pane.sentence(pane.data.dots[0])
+    assert pane._heading()[1] == sentence(pane.data.dots[0], pane.words)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,101 @@
+"""Other scenarios behind every plot of Estimate: pinned ones in their colours, advice in grey."""
+
+import numpy as np
+import pytest
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from core.estimator import estimate
+from core.planning.started import started
+from core.planning.sweep import workload_curves
+from core.spec.change import with_values
+from gui import theme as themes
+from gui.plots.base import Ghost
+from gui.plots.tab_ghosts import others_of, step_ghosts
+from gui.window import MainWindow
+
+HALF = {"accelerator.memory_bandwidth_gbps": 500.0}
+
+
+@pytest.fixture
+def complete(qtbot: QtBot, window: MainWindow) -> MainWindow:
+    window.resize(1440, 900)
+    with qtbot.waitSignal(window.plots_shown, timeout=30_000):
+        window.show()
+    return window
+
+
+def tab_widget(window: MainWindow, key: str) -> QWidget:
+    tabs = window.workspace.tabs
+    tabs.show_tab(key)  # type: ignore[arg-type]
+    QApplication.processEvents()
+    if key == "overview":
+        return tabs.plots[0]
+    found = {"roofline": tabs.roofline, "step": tabs.step, "request": tabs.request}[key]
+    assert found is not None
+    return found
+
+
+def count(widget: QWidget, colour: QColor) -> int:
+    """Pixels of exactly this colour."""
+    QApplication.processEvents()
+    image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+    data = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1)
+    return int(((data & 0xFFFFFF) == (colour.rgb() & 0xFFFFFF)).sum())
+
+
+@pytest.mark.parametrize("key", ["overview", "roofline", "step", "request"])
+def test_a_pinned_scenario_is_behind_the_plots_of_every_tab(complete: MainWindow, key: str) -> None:
+    widget = tab_widget(complete, key)
+    colour = themes.theme().series_colour(1)
+    before = count(widget, colour)
+    pinned = complete.pinned.pin(with_values(complete.document.scenario, HALF))
+    assert pinned is not None
+    assert count(widget, colour) > before + 30
+    complete.pinned.clear()
+    assert count(widget, colour) == before
+
+
+@pytest.mark.parametrize("key", ["overview", "roofline", "step", "request"])
+def test_advice_that_is_pointed_at_is_a_ghost_in_every_tab(
+    qtbot: QtBot, complete: MainWindow, key: str
+) -> None:
+    side = complete.workspace.side
+    qtbot.waitUntil(lambda: bool(side.advice), timeout=20_000)
+    widget = tab_widget(complete, key)
+    before = widget.grab().toImage()
+    side._point(next(one for one in side.advice if one.estimate.speed is not None))
+    QApplication.processEvents()
+    shown = widget.grab().toImage()
+    assert shown != before
+    side._point(None)
+    QApplication.processEvents()
+    assert widget.grab().toImage() == before
+
+
+@pytest.mark.parametrize("key", ["overview", "roofline", "step", "request"])
+def test_ghosts_that_came_while_another_tab_was_shown_are_there(complete: MainWindow, key: str) -> None:
+    tab_widget(complete, "step" if key != "step" else "roofline")
+    complete.pinned.pin(with_values(complete.document.scenario, HALF))
+    assert count(tab_widget(complete, key), themes.theme().series_colour(1)) > 30
+
+
+def test_a_step_elsewhere_is_measured_by_the_own(complete: MainWindow) -> None:
+    """Half the bandwidth: the decode step, which memory limits, takes about twice as long."""
+    point = estimate(complete.document.scenario)
+    other = estimate(with_values(point.scenario, HALF))
+    ghost = Ghost("B", workload_curves(other.scenario, other), 1, other)
+    own = started(point)
+    assert own is not None
+    (line,) = step_ghosts(others_of((ghost,)), own)[1]
+    assert other.speed is not None and point.speed is not None
+    assert line.share == pytest.approx(other.speed.decode.seconds / point.speed.decode.seconds)
+    assert 1.5 < line.share < 2.1
+    assert line.text.startswith("B ")
+
+
+def test_what_does_not_start_has_no_ghost_in_the_tabs(complete: MainWindow) -> None:
+    small = {"accelerator.memory_gb_nominal": 8.0, "accelerator.memory_mib_reported": 8192}
+    other = estimate(with_values(complete.document.scenario, small))
+    assert others_of((Ghost("B", workload_curves(other.scenario, other), 1, other),)) == ()
