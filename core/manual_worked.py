@@ -4,6 +4,8 @@ The example is the first sample that comes with the program, so a person can fol
 """
 
 import argparse
+import re
+import textwrap
 from functools import cache
 
 import resources
@@ -31,6 +33,8 @@ CACHES = (
     ("state", "Qwen3-Next-80B-A3B-Instruct"),
 )
 LENGTHS = (8192, 131072)
+_WIDE = 84  # letters of a line of code that the window has room for
+_MARKED = re.compile(r"([^\W_]+)_(\w+)|\^(\w+)")  # "t_d" and "L^2"
 
 
 @cache
@@ -51,8 +55,19 @@ def worked(key: str, words: Words, textbook: bool = False) -> str:
 
 def _of(step: Step, words: Words) -> str:
     formula = f"{step.symbol.name} = {step.formula_text}" if step.formula_text else step.symbol.name
-    cells = (words.phrase(step.name), formula, step.values_text, str(step.result))
-    return row([markdown_text(cell) for cell in cells])
+    name, result = (markdown_text(text) for text in (words.phrase(step.name), str(step.result)))
+    return row([name, _set(formula), _set(step.values_text), result])
+
+
+def _set(formula: str) -> str:
+    """A formula with its indices below and its powers above the line."""
+    parts, end = [], 0
+    for found in _MARKED.finditer(formula):
+        parts.append(markdown_text(formula[end : found.start()]))
+        letter, index, power = found.groups()
+        parts.append(f"<sup>{power}</sup>" if power else f"{letter}<sub>{index.replace('_', ' ')}</sub>")
+        end = found.end()
+    return "".join([*parts, markdown_text(formula[end:])])
 
 
 def row(cells: list[str]) -> str:
@@ -78,13 +93,20 @@ def caches(words: Words) -> str:
 def options(command: str, words: Words) -> str:
     """How a command is called, and each of its options."""
     one = commands_of(words)[command]
-    usage = " ".join(one.format_usage().split(":", 1)[1].split())
-    lines = [f"```\n{usage}\n```", ""]
+    usage = _in_lines(" ".join(one.format_usage().split(":", 1)[1].split()))
+    lines = [words("manual.usage"), "", f"```\n{usage}\n```", ""]
     for action in one._actions:  # noqa: SLF001 - argparse offers no other way to list them
         if isinstance(action, argparse._HelpAction):  # noqa: SLF001
             continue
         lines.append(f"- {_named(action)}: {markdown_text(action.help or '')}")
     return "\n".join(lines)
+
+
+def _in_lines(usage: str) -> str:
+    """Broken between arguments, never inside one."""
+    whole = re.sub(r"\[[^\]]*\]", lambda found: found[0].replace(" ", "\0"), usage)
+    lines = textwrap.wrap(whole, _WIDE, subsequent_indent="    ", break_on_hyphens=False)
+    return "\n".join(lines).replace("\0", " ")
 
 
 def _named(action: argparse.Action) -> str:

@@ -218,13 +218,12 @@ class PageView(QTextBrowser):
             cursor.setPosition(start)
             cursor.setPosition(start + length, QTextCursor.MoveMode.KeepAnchor)
             cursor.mergeCharFormat(shape)
-        if block.blockFormat().hasProperty(QTextBlockFormat.Property.BlockCodeLanguage) or (
-            block.blockFormat().nonBreakableLines()
-        ):
+        if _is_code(block):
             ground = QTextBlockFormat()
             ground.setBackground(t.sunken)
-            ground.setTopMargin(0)
-            ground.setBottomMargin(0)
+            ground.setTopMargin(0 if _is_code(block.previous()) else t.px(4))
+            ground.setBottomMargin(0 if _is_code(block.next()) else t.px(8))
+            ground.setLineHeight(100, QTextBlockFormat.LineHeightTypes.SingleHeight.value)
             QTextCursor(block).mergeBlockFormat(ground)
 
     def _dress_table(self, table: QTextTable) -> None:
@@ -293,6 +292,12 @@ class PageView(QTextBrowser):
     def find_next(self) -> bool:
         """Select the next place that holds what is sought; False at the end of the page."""
         return bool(self._sought) and self.find(self._sought)
+
+
+def _is_code(block: QTextBlock) -> bool:
+    """Whether a line is one of a listing."""
+    shape = block.blockFormat()
+    return shape.hasProperty(QTextBlockFormat.Property.BlockCodeLanguage) or shape.nonBreakableLines()
 
 
 def _fragments(block: QTextBlock) -> list[Any]:
