@@ -14,7 +14,9 @@ from core.planning.explore_axes import Axis
 from core.quantities import FloatArray
 from core.spec.scenario import Scenario
 
-_EVERY_S = 0.05  # between two pictures of one exploration
+# Between two pictures of one exploration: painting one takes as long as working out several rows, and both
+# share the interpreter.  The first come soon, the next ones when there is more to see.
+_FIRST_S, _LONGEST_S, _GROWTH = 0.05, 0.5, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,8 @@ def _pictures(scenario: Scenario, x: Axis, y: Axis, result: ResultKey) -> Iterat
         values[row.index], starts[row.index], meets[row.index] = row.values, row.starts, row.meets
         done[row.index] = True
         now = time.perf_counter()
-        if number < count and now - last < _EVERY_S:
+        pause = min(max(_FIRST_S, _GROWTH * (now - begun)), _LONGEST_S)
+        if number < count and now - last < pause:
             yield None
             continue
         last = now

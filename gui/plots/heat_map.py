@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen
@@ -347,13 +348,13 @@ def _filled(values: FloatArray) -> FloatArray:
 def _hatch(high: int, wide: int, ratio: float, t: Theme) -> NDArray[np.uint32]:
     """Thin diagonals on the canvas, 0xRRGGBB."""
     pitch = _PITCH * ratio
-    along = (np.arange(wide)[None, :] + np.arange(high)[:, None]) % pitch
+    along = np.arange(wide + high - 1) % pitch  # alike along every diagonal
     distance = np.abs(along - pitch / 2) / math.sqrt(2)
     share = np.clip(0.5 * ratio + 0.5 - distance, 0.0, 1.0)
     ramp = np.array(
         [mix(t.axis, t.canvas, 0.75 * i / 15).rgb() & 0xFFFFFF for i in range(16)], dtype=np.uint32
     )
-    return ramp[np.round(share * 15).astype(int)]
+    return sliding_window_view(ramp[np.round(share * 15).astype(int)], wide)
 
 
 def _steps(mask: NDArray[np.bool_], picture: Picture) -> list[Line]:

@@ -1,6 +1,7 @@
 """Explorations: the picture agrees with the estimator, a click goes there, stale ones are dropped."""
 
 import math
+import itertools
 import time
 
 import numpy as np
@@ -15,7 +16,7 @@ from core.planning.explore_axes import Axis, axis_for
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui import theme as themes
-from gui.exploration import Exploration, Picture
+from gui.exploration import Exploration, Picture, _pictures
 from gui.explore_content import breaks, headline, nearest, place_of, places, ticks
 from gui.fields.range_edit import read_range
 from gui.plots.contour import contours, eased, smoothed
@@ -179,6 +180,17 @@ def test_the_first_picture_is_there_in_a_second_of_work(qtbot: QtBot, explore: E
     estimate(explore.scenario_at((0, 0)))
     one = time.perf_counter() - begun
     assert picture.seconds < 0.5 * one * picture.values.size
+
+
+def test_pictures_grow_rare_while_there_is_work(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of 3 ms each: painting takes longer than a row, so few pictures leave the time to the work."""
+    clock = itertools.count()
+    monkeypatch.setattr("gui.exploration.time.perf_counter", lambda: 0.003 * next(clock))
+    x, y = axis_for(scenario, "workload.prompt_tokens"), axis_for(scenario, "workload.output_tokens")
+    told = [one for one in _pictures(scenario, x, y, "time_to_first_token") if one is not None]
+    assert told[0].seconds < 0.1 and told[-1].share == 1
+    assert 3 <= len(told) <= 8
+    assert all(a.share < b.share for a, b in itertools.pairwise(told))
 
 
 @pytest.mark.parametrize("result", RESULTS)
