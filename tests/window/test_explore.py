@@ -1,7 +1,7 @@
 """Explorations: the picture agrees with the estimator, a click goes there, stale ones are dropped."""
 
-import math
 import itertools
+import math
 import time
 
 import numpy as np
