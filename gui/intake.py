@@ -20,10 +20,12 @@ from gui.forms.choices import engine_label, layout_label
 from gui.forms.consequences import settled
 from gui.forms.layouts import layout_of
 from gui.local_devices import LocalDevices
+from gui.measurements import Measurements, is_plausible, may_hold_runs
 from gui.messages import Link, MessageArea
 
 # The readers are imported when something is brought in, not at the start.
 if TYPE_CHECKING:
+    from core.evidence.readers.common import Reading
     from core.importers.local_hardware import LocalHardware
     from core.importers.recognise import Imported
 
@@ -37,6 +39,7 @@ class Intake(QObject):
     """Takes things in.
 
     ``open_document`` opens a scenario's file in place of what is here, ``begin`` a pasted scenario.
+    Measurements are read in the background: ``runs.found`` carries them.
     """
 
     taken = Signal(object)  # the path of a file or folder that was taken over
@@ -61,18 +64,35 @@ class Intake(QObject):
         self._show_notes = show_notes
         self._devices = LocalDevices(self)
         self._devices.found.connect(self._on_devices)
+        self.runs = Measurements(self)
+        self.runs.begun.connect(lambda: self._tell("info", self._words("intake.reading"), (), dismiss=False))
+        self.wants_runs: Callable[[], bool] = lambda: False  # where the person is, runs are looked for first
 
     # -- ways in ---------------------------------------------------------------------------------
 
     def take_path(self, path: Path) -> bool:
         """A file or folder; False when nothing could be made of it, and then nothing changes."""
+        runs = may_hold_runs(path)
+        if runs and self.wants_runs():
+            self._measure([path], "", lambda: self._take_path(path, False))
+            return True
+        return self._take_path(path, runs)
+
+    def _take_path(self, path: Path, may_hold_runs: bool) -> bool:
         from core.importers.recognise import recognise
 
         try:
             found = recognise(path)
         except InferometerError as error:
+            reason = error
+            if may_hold_runs:
+                self._measure([path], "", lambda: self._refuse(reason, path.name))
+                return True
             self._refuse(error, path.name)
             return False
+        if found.kind == "command" and may_hold_runs:  # the command line above what it printed
+            self._measure([path], "", lambda: self._take_path(path, False))
+            return True
         if found.kind == "document":
             self._open_document(path)
             return True
@@ -83,20 +103,52 @@ class Intake(QObject):
 
     def take_text(self, text: str) -> bool:
         """A pasted text: a command, a configuration, a scenario, a model's name, a path."""
-        from core.importers.recognise import recognise
-
         path = _as_path(text)
         if path is not None:
             return self.take_path(path)
+        runs = is_plausible(text.encode("utf-8", "replace"))
+        if runs and self.wants_runs():
+            self._measure([], text, lambda: self._take_text(text, False))
+            return True
+        return self._take_text(text, runs)
+
+    def _take_text(self, text: str, may_hold_runs: bool) -> bool:
+        from core.importers.recognise import recognise
+
         try:
             found = recognise(text)
             if found.kind == "document":
                 self._begin(opened(found))
                 return True
         except InferometerError as error:
+            reason = error
+            if may_hold_runs:
+                title = self._words("intake.pasted_title")
+                self._measure([], text, lambda: self._refuse(reason, title))
+                return True
             self._refuse(error, self._words("intake.pasted_title"))
             return False
+        if found.kind == "command" and may_hold_runs and "\n" in text.strip():
+            self._measure([], text, lambda: self._take_text(text, False))
+            return True
         return self._take(found, self._words("intake.pasted"))
+
+    def _measure(self, paths: Sequence[Path], text: str, otherwise: Callable[[], object]) -> None:
+        """Look for runs; a reason that a reader has goes before the one of ``otherwise``."""
+
+        def none(reading: Reading | None) -> None:
+            self._messages.drop(_SUBJECT)
+            told = [p for p in reading.problems if p.code != "reading.unknown"] if reading is not None else []
+            if otherwise() or not told or (len(paths) < 2 and not self.wants_runs()):
+                return
+            listed = [(p.severity, self._words.located(p)) for p in told]
+            links: list[Link] = []
+            if len(listed) > 1:
+                title = self._words("intake.not_read")
+                links = [(self._words("intake.show"), lambda: self._show_notes(title, listed))]
+            self._tell("bad", listed[0][1], links)
+
+        self.runs.read(paths, text, self._words("intake.pasted"), none)
 
     def paste(self) -> None:
         """What is on the clipboard."""
@@ -122,9 +174,20 @@ class Intake(QObject):
             folders = {path.parent for path in paths}
             kinds = {path.suffix.lower() for path in paths}
             if len(folders) > 1 or len(kinds) > 1 or not kinds <= set(_OF_MODELS):
+                if any(map(may_hold_runs, paths)):
+                    count = len(paths)
+                    refused = self._words("intake.one_at_a_time", count=count)
+                    self._measure(paths, "", lambda: self._tell("bad", refused, ()))
+                    return True
                 self._tell("bad", self._words("intake.one_at_a_time", count=len(paths)), ())
                 return False
         return self.take_path(min(paths))
+
+    def take_runs(self, paths: Sequence[Path]) -> None:
+        """Files that hold measurements: a person said so."""
+        name = paths[0].name
+        unknown = self._words("intake.no_runs", name=name)
+        self._measure(paths, "", lambda: self._tell("bad", unknown, ()))
 
     def ask_computer(self) -> None:
         """Read this computer's devices, in the background."""

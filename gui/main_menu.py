@@ -60,6 +60,7 @@ class MainMenu(QMenu):
                 a["show_explore"],
                 a["show_recommend"],
                 a["show_simulate"],
+                a["show_validate"],
                 a["pin"],
             ]
         )

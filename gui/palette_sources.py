@@ -146,6 +146,7 @@ class Sources:
             "show_explore",
             "show_recommend",
             "show_simulate",
+            "show_validate",
             "pin",
             "open",
             "save",

@@ -1,5 +1,7 @@
 """What hangs together around the workspaces: pinning, switching, the palette, the page of shortcuts."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
@@ -10,8 +12,10 @@ from gui.pinned import letter
 from gui.workspaces.registry import KEYS
 
 if TYPE_CHECKING:
+    from core.evidence.readers.common import Reading
     from gui.help.manual import Manual
     from gui.palette import Palette
+    from gui.run_store import RunStore
     from gui.shortcuts import ShortcutPage
     from gui.window import MainWindow
 
@@ -45,6 +49,49 @@ class Shell(QObject):
         window.workspace.tabs.tab_changed.connect(self._show_ghosts)  # also when the plots have come
         if window.recovery is not None:
             window.recovery.watch(window.pinned)
+        self._runs: RunStore | None = None
+        intake = window.files.intake
+        intake.wants_runs = lambda: stack.key == "validate"
+        intake.runs.found.connect(self._take_runs)
+        window.document.saved_as.connect(self._on_saved_as)
+
+    # -- measured runs ---------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Path | None:
+        """The program's own folder; None keeps nothing on disk."""
+        return self._window.paths.data if self._window.paths is not None else None
+
+    @property
+    def runs(self) -> "RunStore":
+        """The measured runs of the open project."""
+        if self._runs is None:
+            from gui.run_store import RunStore
+
+            self._runs = RunStore(self._window.document, self.data, self)
+        return self._runs
+
+    def bring(self, paths: Sequence[Path]) -> None:
+        """Take in files that a person has chosen as measurements."""
+        if paths:
+            self._window.files.intake.take_runs(paths)
+
+    def _take_runs(self, reading: "Reading") -> None:
+        from gui.workspaces.validate import ValidateWorkspace
+
+        window = self._window
+        window.workspace.messages.drop("file")
+        window.stack.show_key("validate")
+        page = window.stack.page("validate")
+        assert isinstance(page, ValidateWorkspace)
+        page.take(reading)
+
+    def _on_saved_as(self, old: Path | None, new: Path) -> None:
+        """Runs go along with a scenario that is saved under another name."""
+        from core.evidence.run_log import DATABASE
+
+        if self._runs is not None or (self.data is not None and (self.data / DATABASE).exists()):
+            self.runs.take_along(old, new)
 
     # -- pinning ---------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ _GROUPS: tuple[tuple[str, tuple[ActionId, ...]], ...] = (
             "show_explore",
             "show_recommend",
             "show_simulate",
+            "show_validate",
         ),
     ),
     ("scenario", ("undo", "redo", "pin", "paste")),

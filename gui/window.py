@@ -114,6 +114,7 @@ class MainWindow(QWidget):
                 self.workspace.drag_users,
                 self.dialogs,
                 self.workspace.forms.catalogue,
+                lambda: self.shell,
             ),
         )
         messages = self.workspace.messages

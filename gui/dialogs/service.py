@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from core.words import Words
 
 FileDone = Callable[[Path | None], object]
+FilesDone = Callable[[list[Path]], object]
 AnswerDone = Callable[[str], object]
 
 
@@ -39,6 +40,9 @@ class Dialogs(Protocol):
 
     def open_trace(self, parent: QWidget, folder: Path, done: FileDone) -> None:
         """Let the user choose a trace of requests; None when nothing is chosen."""
+
+    def open_runs(self, parent: QWidget, folder: Path, done: FilesDone) -> None:
+        """Let the user choose files of measurements; none when nothing is chosen."""
 
     def save_file(self, parent: QWidget, suggested: Path, done: FileDone) -> None:
         """Let the user choose where to write; None when nothing is chosen."""
@@ -74,6 +78,17 @@ class QtDialogs:
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters([self._words(f"dialogs.{kind}") for kind in ("trace_files", "all_files")])
         self._run(dialog, done)
+
+    def open_runs(self, parent: QWidget, folder: Path, done: FilesDone) -> None:
+        """See ``Dialogs``."""
+        dialog = QFileDialog(parent, self._words("dialogs.open_runs"), str(folder))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        dialog.setNameFilters([self._words(f"dialogs.{kind}") for kind in ("run_files", "all_files")])
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.finished.connect(
+            lambda result: done([Path(file) for file in dialog.selectedFiles()] if result else [])
+        )
+        dialog.open()
 
     def save_file(self, parent: QWidget, suggested: Path, done: FileDone) -> None:
         """See ``Dialogs``."""

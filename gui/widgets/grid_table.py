@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QColor,
     QFocusEvent,
     QHelpEvent,
     QKeyEvent,
@@ -35,6 +36,7 @@ class Column:
     width: int = 0
     stretch: bool = False
     spare: bool = False  # goes where there is no room
+    end: str = ""  # at the right of the title, over intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Cell:
     icon_colour: str = "ink3"
     bar: float | None = None  # a share, in place of a text
     bar_colour: str = "curve"
+    interval: tuple[float, float, float] | None = None  # ends and mark, -1 to 1, in place of a text
     tip: str = ""
 
 
@@ -292,7 +295,10 @@ class GridTable(QAbstractScrollArea):
         for wide, column in zip(self._placed, self._columns, strict=True):
             box = QRectF(x + (0 if column.right else 8), 0, wide - 8, head - 2)
             align = paint.RIGHT if column.right else paint.LEFT
-            paint.text(painter, box, column.title, t.font("caption"), t.ink3, align)
+            if wide > 16:
+                paint.text(painter, box, column.title, t.font("caption"), t.ink3, align)
+                end = box.adjusted(0, 0, -8, 0)
+                paint.text(painter, end, column.end, t.font("caption"), t.ink3, paint.RIGHT)
             x += wide
         paint.hairline(painter, 0, head - 1, width, head - 1, t.line2)
         painter.end()
@@ -323,6 +329,9 @@ class GridTable(QAbstractScrollArea):
             full = QRectF(track.left(), track.top(), track.width() * min(1.0, max(0.0, cell.bar)), 6)
             painter.fillRect(full, getattr(t, cell.bar_colour))
             return
+        if cell.interval is not None:
+            _paint_interval(painter, cell.interval, box, getattr(t, cell.bar_colour))
+            return
         font, size = t.font(cell.role), t.px(14)
         after = paint.width(t.font("caption"), cell.after) + 8 if cell.after else 0.0
         mark = size + 4 if cell.icon else 0
@@ -342,3 +351,20 @@ class GridTable(QAbstractScrollArea):
         if cell.after:
             rest = box.adjusted(mark + used + 8, 0, 0, 0)
             paint.text(painter, rest, cell.after, t.font("caption"), t.ink3)
+
+
+def _paint_interval(
+    painter: QPainter, interval: tuple[float, float, float], box: QRectF, colour: QColor
+) -> None:
+    """A range with its middle, around a line at 0."""
+    t, middle = theme(), round(box.center().y())
+    half = box.width() / 2 - 8
+
+    def x(value: float) -> float:
+        return box.center().x() + min(1.0, max(-1.0, value)) * half
+
+    low, mark, high = (x(value) for value in interval)
+    painter.fillRect(QRectF(x(-1.0), middle, 2 * half, 1), t.line)
+    painter.fillRect(QRectF(round(x(0.0)), middle - 10, 1, 20), t.control)
+    painter.fillRect(QRectF(low, middle - 2, max(2.0, high - low), 4), t.control)
+    painter.fillRect(QRectF(round(mark) - 1, middle - 6, 3, 12), colour)

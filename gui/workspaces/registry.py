@@ -21,6 +21,7 @@ from gui.pinned import Pinned
 from gui.sizes import Sizes
 
 if TYPE_CHECKING:  # at run time it comes with the plots
+    from gui.shell import Shell
     from gui.workspace_tables import Given
 
 
@@ -38,6 +39,7 @@ class Context:
     drag_users: Callable[[int], object]  # the operating point was moved to so many users
     dialogs: Dialogs
     catalogue: Catalogue
+    shell: "Callable[[], Shell]"
     memory: dict[str, object] = field(default_factory=dict)  # what outlives a change of language
 
     @property
@@ -90,12 +92,19 @@ def _simulate(context: Context) -> QWidget:
     return SimulateWorkspace(context)
 
 
+def _validate(context: Context) -> QWidget:
+    from gui.workspaces.validate import ValidateWorkspace
+
+    return ValidateWorkspace(context)
+
+
 FIRST = "estimate"
 LATER: dict[str, Callable[[Context], QWidget]] = {
     "compare": _compare,
     "explore": _explore,
     "recommend": _recommend,
     "simulate": _simulate,
+    "validate": _validate,
 }
 KEYS: tuple[str, ...] = (FIRST, *LATER)
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui import theme
-from gui.dialogs.service import AnswerDone, FileDone, Question
+from gui.dialogs.service import AnswerDone, FileDone, FilesDone, Question
 from gui.document import Document, Origin
 from gui.paths import Paths
 from gui.preferences import Preferences
@@ -37,6 +37,10 @@ class Recorder:
 
     def open_trace(self, parent: QWidget, folder: Path, done: FileDone) -> None:
         done(self.files.pop(0))
+
+    def open_runs(self, parent: QWidget, folder: Path, done: FilesDone) -> None:
+        done([file for file in self.files if file is not None])
+        self.files.clear()
 
     def save_file(self, parent: QWidget, suggested: Path, done: FileDone) -> None:
         self.suggested.append(suggested)

@@ -1,0 +1,408 @@
+"""Predicted against measured in logarithms, or errors over batch or length: a point for each run."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainterPath, QPolygonF
+from PySide6.QtWidgets import QWidget
+
+from core.evidence.run import FIGURES
+from core.evidence.runs_told import shown_figure
+from core.quantities import FloatArray
+from core.units import three_digits
+from core.words import Words, percent
+from gui.plots.canvas import Canvas, dots, polygon_of
+from gui.plots.draw import Draw
+from gui.theme import SERIES_MARKERS
+from gui.validate_content import name_of, signed
+from gui.validation import FAR, WITHIN, Move, View
+
+Kind = Literal["measured", "batch", "length"]
+KINDS: tuple[Kind, ...] = ("measured", "batch", "length")
+_NEAR = 12.0  # pixels
+_MANY = 3000  # points from which on those that cover one another are painted once
+_CELL = 2.0  # pixels
+_ERROR_TICKS = (-0.8, -0.5, -0.2, 0.0, 0.2, 0.5, 1.0, 2.0, 4.0)
+_LEAST_SPREAD, _MOST_SPREAD = math.log(1.35), math.log(6.0)
+
+
+@dataclass(slots=True)
+class _Scale:
+    """Decades along one side."""
+
+    low: float = 0.0
+    high: float = 1.0
+    factor: float = 1.0
+    ticks: tuple[float, ...] = field(default_factory=tuple)
+
+
+class MeasuredPlot(Canvas):
+    """``chosen`` carries the index of a run that was clicked, or stepped to."""
+
+    chosen = Signal(int)
+
+    def __init__(self, words: Words, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = words
+        self.kind: Kind = "measured"
+        self._view: View | None = None
+        self._group = -1
+        self._moves: tuple[Move, ...] = ()
+        self.run = -1
+        self._pointed = -1  # index among the points
+        self._rect = QRectF(0, 0, 1, 1)
+        self._x, self._y = _Scale(), _Scale()
+        self._px: FloatArray = np.zeros(0)
+        self._py: FloatArray = np.zeros(0)
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMinimumHeight(180)
+
+    def show_view(self, view: View | None) -> None:
+        """Show other points."""
+        self._view, self._pointed = view, -1
+        self._moves = ()
+        self._speak()
+        self.refill()
+
+    def set_kind(self, kind: Kind) -> None:
+        """Against measured, over the batch, over the length."""
+        self.kind = kind
+        self._speak()
+        self.refill()
+
+    def choose(self, run: int, group: int = -1) -> None:
+        """Mark a run, or leave only the points of a group in full colour."""
+        again = group != self._group
+        self.run, self._group = run, group
+        if again:
+            self.refill()
+        self.update()
+
+    def show_moves(self, moves: Sequence[Move]) -> None:
+        """Where points would stand with a change; none takes them away."""
+        self._moves = tuple(moves)
+        self.update()
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """What is shown of a what-if."""
+        return self._moves
+
+    def _speak(self) -> None:
+        self.setAccessibleName(self._words(f"validating.plot.{self.kind}"))
+        self.setAccessibleDescription(self._caption())
+
+    def _caption(self) -> str:
+        view = self._view
+        if view is None or not view.figure:
+            return ""
+        name = self._words(f"measured.figures.{view.figure}")
+        unit = _unit(view)[0]
+        if self.kind == "measured":
+            band = self._words.phrase(percent(WITHIN))
+            return self._words("validating.plot.caption", figure=name, unit=unit, band=band)
+        return self._words("validating.plot.residual_caption", figure=name)
+
+    # -- places ----------------------------------------------------------------------------------
+
+    def _fit(self, view: View) -> None:
+        points = view.points
+        factor = _unit(view)[1]
+        if self.kind == "measured":
+            values = np.concatenate([points.measured, points.predicted])
+            self._x = self._y = _decades(values, factor)
+            xs, ys = np.log10(points.measured), np.log10(points.predicted)
+        else:
+            base = points.batch if self.kind == "batch" else points.length
+            self._x = _decades(base, 1.0)
+            logs = np.log(points.predicted / points.measured)
+            spread = min(max(float(np.abs(logs).max(initial=0.0)) * 1.1, _LEAST_SPREAD), _MOST_SPREAD)
+            ticks = tuple(t for t in _ERROR_TICKS if abs(math.log1p(t)) <= spread)
+            self._y = _Scale(-spread, spread, 1.0, ticks)
+            xs = np.log10(np.maximum(base, 1.0))
+            ys = np.clip(logs, -spread, spread)
+        self._px, self._py = self._column(xs), self._row(ys)
+
+    def _column(self, x: FloatArray) -> FloatArray:
+        r, s = self._rect, self._x
+        return r.left() + (x - s.low) / max(s.high - s.low, 1e-9) * r.width()
+
+    def _row(self, y: FloatArray) -> FloatArray:
+        r, s = self._rect, self._y
+        return r.bottom() - (y - s.low) / max(s.high - s.low, 1e-9) * r.height()
+
+    def at(self, x: float, y: float) -> QPointF:
+        """The pixel of logarithms."""
+        return QPointF(float(self._column(np.array(x))), float(self._row(np.array(y))))
+
+    def point_of(self, run: int) -> QPointF | None:
+        """Where a run stands."""
+        if self._view is None:
+            return None
+        found = np.nonzero(self._view.points.run == run)[0]
+        if not len(found) or not len(self._px):
+            return None
+        return QPointF(float(self._px[found[0]]), float(self._py[found[0]]))
+
+    # -- painting --------------------------------------------------------------------------------
+
+    def still(self, draw: Draw) -> None:
+        """Title, axes, line and band, points, the engines' marks."""
+        t, view = draw.theme, self._view
+        draw.text(0, t.px(10), self._words(f"validating.plot.{self.kind}"), t.ink, role="body_semibold")
+        draw.text(0, t.px(27), draw.elided(self._caption(), self.width()), t.ink3)
+        left, top = float(t.px(44)), float(t.px(42))
+        size = self.width() - left - 2, self.height() - top - t.px(20)
+        self._rect = QRectF(left, top, max(20.0, size[0]), max(20.0, size[1]))
+        self._px = self._py = np.zeros(0)
+        if view is None or not len(view.points):
+            base = round(self._rect.bottom())
+            draw.line(left, base, self._rect.right(), base, t.axis)
+            text = self._words("validating.plot.nothing") if view is not None else ""
+            draw.text(self._rect.center().x(), self._rect.center().y(), text, t.ink3, align="centre")
+            return
+        self._fit(view)
+        self._ground(draw)
+        self._axes(draw, view)
+        draw.painter.save()
+        draw.painter.setClipRect(self._rect.adjusted(-4, -4, 4, 4))
+        self._points(draw, view)
+        draw.painter.restore()
+        self._legend(draw, view)
+
+    def _ground(self, draw: Draw) -> None:
+        t, rect = draw.theme, self._rect
+        painter = draw.painter
+        painter.save()
+        painter.setClipRect(rect)
+        low, high = self._x.low, self._x.high
+        up, down = math.log10(1 + WITHIN), math.log10(1 - WITHIN)
+        if self.kind == "measured":
+            corners = [(low, low + up), (high, high + up), (high, high + down), (low, low + down)]
+        else:
+            up, down = math.log1p(WITHIN), math.log1p(-WITHIN)
+            corners = [(low, up), (high, up), (high, down), (low, down)]
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(t.accent_soft if t.name != "contrast" else t.band)
+        painter.drawPolygon(QPolygonF([self.at(*corner) for corner in corners]))
+        painter.restore()
+
+    def _axes(self, draw: Draw, view: View) -> None:
+        t, rect = draw.theme, self._rect
+        log = self.kind == "measured"
+        for value in self._y.ticks:
+            y = self.at(self._x.low, math.log10(value) if log else math.log1p(value)).y()
+            if log or value:
+                draw.line(rect.left(), round(y), rect.right(), round(y), t.grid)
+            text = _bare(value * self._y.factor) if log else signed(value, self._words)
+            draw.text(rect.left() - 7, y, text if value else "0", t.ink3, align="right")
+        draw.painter.save()
+        draw.painter.setClipRect(rect)
+        ends = (self._x.low, self._x.high)
+        first, last = (self.at(end, end if log else 0.0) for end in ends)
+        draw.line(first.x(), first.y(), last.x(), last.y(), t.ink2)
+        draw.painter.restore()
+        base = round(rect.bottom())
+        draw.line(rect.left(), base, rect.right(), base, t.axis)
+        y = rect.bottom() + t.px(11)
+        unit = _unit(view)[0]
+        name = self._words(f"validating.plot.x_{self.kind}", unit=unit)
+        end = draw.text(rect.right(), y, name, t.ink3, align="right")
+        edge = rect.left() - 30
+        for value in self._x.ticks:
+            x = self.at(math.log10(value), self._y.low).x()
+            draw.line(x, rect.bottom() - 4, x, rect.bottom(), t.axis)
+            text = _bare(value * self._x.factor)
+            half = draw.width(text) / 2
+            if x - half > edge + 8 and x + half < end.left() - 8:
+                draw.text(x, y, text, t.ink3, align="centre")
+                edge = x + half
+
+    def _points(self, draw: Draw, view: View) -> None:
+        t, points = draw.theme, view.points
+        far = np.abs(points.errors) > FAR
+        lit = np.ones(len(points), bool) if self._group < 0 else view.group_of == self._group
+        size = 6.0 if len(points) <= _MANY else 4.0
+        dark = ~lit
+        if dark.any():
+            self._marks(draw, dark, t.line2, "circle", size - 1, filled=True)
+        many = len(view.engines) > 1
+        for number in range(max(1, len(view.engines))):
+            mine = lit & (view.series == number)
+            colour = t.series_colour(number) if many else t.curve
+            shape = SERIES_MARKERS[number % len(SERIES_MARKERS)]
+            self._marks(draw, mine & ~far, colour, shape, size, filled=False)
+            self._marks(draw, mine & far, colour if many else t.warn, shape, size, filled=True)
+
+    def _marks(
+        self, draw: Draw, chosen: Any, colour: QColor, shape: str, size: float, *, filled: bool
+    ) -> None:
+        px, py = self._px[chosen], self._py[chosen]
+        if not len(px):
+            return
+        if len(px) > _MANY:
+            cells = np.unique(np.round(px / _CELL) * 65536 + np.round(py / _CELL))
+            px, py = cells // 65536 * _CELL, cells % 65536 * _CELL
+        t = draw.theme
+        if shape in ("circle", "square"):
+            polygon = polygon_of(px, py)
+            square = shape == "square"
+            dots(draw, polygon, colour, size - square, square=square)
+            if not filled:
+                dots(draw, polygon, t.canvas, size - square - 2.6, square=square)
+            return
+        path, half = QPainterPath(), size / 2 + 0.4
+        for x, y in zip(px.tolist(), py.tolist(), strict=True):
+            corners = [(x, y - half), (x + half, y + 0.7 * half), (x - half, y + 0.7 * half)]
+            if shape == "diamond":
+                corners = [(x, y - half), (x + half, y), (x, y + half), (x - half, y)]
+            path.addPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
+            path.closeSubpath()
+        draw.painter.setRenderHint(draw.painter.RenderHint.Antialiasing, True)
+        draw.painter.setPen(colour)
+        draw.painter.setBrush(colour if filled else t.canvas)
+        draw.painter.drawPath(path)
+
+    def _legend(self, draw: Draw, view: View) -> None:
+        """The engines' marks, where there are several."""
+        t = draw.theme
+        if len(view.engines) < 2:
+            return
+        top, right = self._rect.top() + t.px(2), self._rect.left() + t.px(8)
+        held_x, held_y = self._px, self._py
+        for number, engine in enumerate(view.engines[: len(SERIES_MARKERS)]):
+            y = top + (number + 0.5) * t.px(16)
+            name = name_of("engine", engine, self._words)
+            wide = draw.width(name) + t.px(16)
+            draw.fill(QRectF(right - 4, y - t.px(8), wide + 8, t.px(16)), t.canvas)
+            self._px, self._py = np.array([right + 4.0]), np.array([y])
+            self._marks(draw, slice(None), t.series_colour(number), SERIES_MARKERS[number], 6.0, filled=False)
+            draw.text(right + t.px(14), y, name, t.ink2)
+        self._px, self._py = held_x, held_y
+
+    def moving(self, draw: Draw) -> None:
+        """The chosen run, a what-if, and the reading of the point under the pointer."""
+        t, view = draw.theme, self._view
+        if view is None or not len(self._px):
+            return
+        for move in self._moves:
+            self._move(draw, move)
+        at = self.point_of(self.run)
+        if at is not None:
+            draw.halo(at.x(), at.y(), t.accent, 6.0)
+            if self.hasFocus():
+                draw.focus(at.x(), at.y())
+        if 0 <= self._pointed < len(self._px):
+            draw.halo(float(self._px[self._pointed]), float(self._py[self._pointed]), t.ink, 6.0)
+            draw.fill(QRectF(0, t.px(19), self.width(), t.px(17)), t.canvas)
+            draw.text(0, t.px(27), draw.elided(self.reading(self._pointed), self.width()), t.ink2)
+
+    def _move(self, draw: Draw, move: Move) -> None:
+        t, view = draw.theme, self._view
+        assert view is not None
+        start = self.point_of(move.run)
+        if start is None or move.after <= 0 or move.measured <= 0:
+            return
+        if self.kind == "measured":
+            end = self.at(math.log10(move.measured), math.log10(move.after))
+        else:
+            error = math.log(move.after / move.measured)
+            end = QPointF(start.x(), self.at(0.0, min(max(error, self._y.low), self._y.high)).y())
+        end.setY(min(max(end.y(), self._rect.top()), self._rect.bottom()))
+        draw.line(start.x(), start.y(), end.x(), end.y(), t.accent, 1.5, (3, 2))
+        draw.ring(end.x(), end.y(), t.accent, size=8.0)
+
+    def reading(self, index: int) -> str:
+        """What a point says."""
+        view, words = self._view, self._words
+        assert view is not None
+        points = view.points
+        measured, predicted, batch, length = (
+            float(column[index])
+            for column in (points.measured, points.predicted, points.batch, points.length)
+        )
+        return words(
+            "validating.plot.reading",
+            measured=shown_figure(view.figure, measured, words),
+            predicted=shown_figure(view.figure, predicted, words),
+            error=signed(predicted / measured - 1, words),
+            batch=three_digits(batch),
+            length=three_digits(length),
+        )
+
+    # -- pointer and keys ------------------------------------------------------------------------
+
+    def _nearest(self, at: QPointF) -> int:
+        if not len(self._px):
+            return -1
+        away = (self._px - at.x()) ** 2 + (self._py - at.y()) ** 2
+        best = int(np.argmin(away))
+        return best if away[best] < _NEAR**2 else -1
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Read the nearest point."""
+        found = self._nearest(event.position())
+        if found != self._pointed:
+            self._pointed = found
+            shape = Qt.CursorShape.PointingHandCursor if found >= 0 else Qt.CursorShape.ArrowCursor
+            self.setCursor(shape)
+            self.update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Choose it."""
+        found = self._nearest(event.position())
+        if event.button() == Qt.MouseButton.LeftButton and found >= 0 and self._view is not None:
+            self.chosen.emit(int(self._view.points.run[found]))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Left and right go from point to point along the x axis."""
+        key = Qt.Key(event.key())
+        if key not in (Qt.Key.Key_Left, Qt.Key.Key_Right) or self._view is None or not len(self._px):
+            super().keyPressEvent(event)
+            return
+        order = np.argsort(self._px, kind="stable")
+        now = np.nonzero(self._view.points.run[order] == self.run)[0]
+        step = 1 if key == Qt.Key.Key_Right else -1
+        place = int(now[0]) + step if len(now) else 0
+        self.chosen.emit(int(self._view.points.run[order[min(max(place, 0), len(order) - 1)]]))
+
+    def leaveEvent(self, event: object) -> None:
+        """Read nothing."""
+        self._pointed = -1
+        self.update()
+
+
+def _unit(view: View) -> tuple[str, float]:
+    """The unit of the axes, and what makes it of the figure's own."""
+    unit = FIGURES.get(view.figure, "")
+    if unit != "s":
+        return unit, 1.0
+    return ("ms", 1e3) if not len(view.points) or float(np.median(view.points.measured)) < 1 else ("s", 1.0)
+
+
+def _bare(value: float) -> str:
+    return f"{value:,.6g}"
+
+
+def _decades(values: FloatArray, factor: float) -> _Scale:
+    """An axis that holds all values, with ticks at round numbers of the unit shown."""
+    good = values[np.isfinite(values) & (values > 0)]
+    if not len(good):
+        return _Scale(0.0, 1.0, factor, ())
+    low, high = float(np.log10(good.min())), float(np.log10(good.max()))
+    margin = max(0.06 * (high - low), 0.06)
+    low, high = low - margin, high + margin
+    parts = (1, 2, 3, 5, 7) if high - low < 0.9 else (1, 3) if high - low < 3.2 else (1,)
+    shift = math.log10(factor)
+    ticks = [
+        part * 10.0**power / factor
+        for power in range(math.floor(low + shift), math.ceil(high + shift) + 1)
+        for part in parts
+        if low <= math.log10(part * 10.0**power / factor) <= high
+    ]
+    return _Scale(low, high, factor, tuple(ticks))

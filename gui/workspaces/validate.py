@@ -1,0 +1,429 @@
+"""The Validate workspace: measured runs beside the prediction, likely causes, calibration, diagnosis."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QSize, QTimer
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+
+from core.errors import InferometerError, Problem
+from core.evidence.readers.common import Reading
+from core.evidence.run import Run
+from core.evidence.run_log import Entry
+from core.memory.capacity import Change
+from core.spec.scenario import Scenario
+from core.units import show_count
+from gui import validate_content as content
+from gui.background import Work
+from gui.icons import icon
+from gui.sizes import Sizes
+from gui.theme import manager, theme
+from gui.validation import (
+    Board,
+    Suggestion,
+    View,
+    boards,
+    essence,
+    suggestions,
+    view_of,
+    with_cause,
+)
+from gui.workspaces.heading import Heading
+from gui.workspaces.parts import Edge, Ground, ProgressBar
+from gui.workspaces.validate_calibrate import CalibratePage
+from gui.workspaces.validate_diagnose import DiagnosePage
+from gui.workspaces.validate_form import ValidateForm
+from gui.workspaces.validate_pages import EmptyPage, ValidatePages
+from gui.workspaces.validate_runs import RunsInOut
+
+if TYPE_CHECKING:
+    from gui.workspaces.registry import Context
+
+_REST_MS = 150  # after an edit, before runs are predicted anew
+_LOOK_MS = 2000  # between two looks at what another window has written
+_SHOW_WORK_MS = 300
+_SUBJECT = "file"
+
+
+class ValidateWorkspace(QWidget):
+    """Follows the log of runs and the scenario, which lends what runs do not state."""
+
+    def __init__(self, context: "Context", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context, self._words = context, context.words
+        self._active = False
+        self.store = context.shell().runs
+        self.runs = RunsInOut(context, self, self._show_unread)
+        self.board: Board | None = None
+        self.view: View | None = None
+        self.run, self.group = -1, -1  # what is chosen
+        self.suggestions: tuple[Suggestion, ...] = ()
+        self._asked: tuple[object, ...] | None = None  # the board that is made, or was
+        self._changes = 0  # of calibrations
+        self.pairing, self.viewing, self.causing = Work(self), Work(self), Work(self)
+        self.pairing.news.connect(self._on_board)
+        self.pairing.ended.connect(self._end_work)
+        self.pairing.failed.connect(self._on_failed)
+        self.viewing.news.connect(self._on_view)
+        self.causing.news.connect(self._on_causes)
+        self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
+        self._rest.timeout.connect(self._pair)
+        self._late = QTimer(self, singleShot=True, interval=_SHOW_WORK_MS)
+        self._late.timeout.connect(self._show_work)
+        self._look = QTimer(self, interval=_LOOK_MS)
+        self._look.timeout.connect(self.store.look)
+        self._build()
+        self.store.loaded.connect(self._on_loaded)
+        context.document.changed.connect(lambda _scenario, _revision: self._follow())
+        manager.changed.connect(self._restyle)
+        self._restyle()
+        self._say()
+
+    # -- building --------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        words, data = self._words, self._context.shell().data
+        self.form = ValidateForm(words)
+        self.form.asked.connect(self._ask)
+        self.form.add_asked.connect(self.runs.add)
+        self.form.example_asked.connect(self.runs.show_example)
+        self.form.remove_asked.connect(lambda: self.runs.remove(self._entries()))
+        self.form.export_asked.connect(lambda kind: self.runs.export(self._listed(), kind))
+        self.form.list.chosen.connect(lambda row: self.choose(self.form.run_at(row)))
+        self.heading = Heading()
+        self.calibrate = QPushButton(words("validating.calibrate.button"))
+        self.calibrate.setProperty("kind", "primary")
+        self.calibrate.clicked.connect(lambda _=False: self.begin_calibration())
+        self.heading.add(self.calibrate)
+        self.bar = ProgressBar()
+        self.calibration = CalibratePage(self._context, data)
+        self.calibration.saved.connect(self._on_calibration)
+        self.diagnosis = DiagnosePage(self._context)
+        self.diagnosis.tried.connect(self._try)
+        self.pages = ValidatePages(words, self.calibration, self.diagnosis)
+        self.pages.tab_chosen.connect(self.show_tab)
+        self.pages.plot.chosen.connect(self.choose)
+        self.pages.groups.chosen.connect(self.choose_group)
+        self.pages.causes.tried.connect(self.try_cause)
+        self.pages.causes.pointed.connect(self._show_moves)
+        self.empty = EmptyPage(words)
+        self.empty.add_asked.connect(self.runs.add)
+        self.empty.example_asked.connect(self.runs.show_example)
+        self.centre = QStackedWidget()
+        self.centre.addWidget(self.empty)
+        self.centre.addWidget(self.pages)
+        ground = Ground("canvas")
+        column = self.message_place = QVBoxLayout(ground)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.heading)
+        column.addWidget(self.centre, 1)
+        row = QHBoxLayout()
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self.form)
+        row.addWidget(Edge())
+        row.addWidget(ground, 1)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(0)
+        outer.addWidget(self.bar)
+        outer.addLayout(row, 1)
+
+    def _restyle(self) -> None:
+        t = theme()
+        for button, drawing in ((self.form.add, "plus"), (self.form.more, "more")):
+            button.setIcon(icon(drawing))
+            button.setIconSize(QSize(t.px(16), t.px(16)))
+        self.update()
+
+    # -- as one of the workspaces ----------------------------------------------------------------
+
+    def set_sizes(self, sizes: Sizes) -> None:
+        """Lay out for a size of the window."""
+        small = sizes.name == "small"
+        self.form.setFixedWidth(theme().px(sizes.forms) - 1)
+        self.form.set_small(small)
+        self.heading.set_small(small)
+
+    def activate(self) -> None:
+        """In sight: read the runs, and watch them."""
+        self._active = True
+        self._context.estimation.want("")
+        self._look.start()
+        if not self.store.is_current:
+            self.store.load()
+        else:
+            self.store.look()
+            self._follow()
+
+    def deactivate(self) -> None:
+        """Out of sight: nothing runs."""
+        self._active = False
+        self._look.stop()
+        if self.pairing.working:
+            self._asked = None
+        for work in (self.pairing, self.viewing, self.causing):
+            work.stop()
+        self._end_work()
+
+    def settled(self) -> bool:
+        """Whether everything on it belongs to the scenario and the log as they stand."""
+        works = (self.pairing, self.viewing, self.causing, self.calibration.work, self.diagnosis.work)
+        busy = any(work.working for work in (*works, self.pages.run.working))
+        return not busy and not self._rest.isActive() and not self.store.busy and self.store.is_current
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Coming back to the window: another one may have changed the runs."""
+        if event.type() == QEvent.Type.ActivationChange and self._active and self.isActiveWindow():
+            self.store.look()
+        super().changeEvent(event)
+
+    @property
+    def tab(self) -> str:
+        """The tab in sight."""
+        return self.pages.tab
+
+    def show_tab(self, key: str) -> None:
+        """Bring a tab into sight."""
+        self.pages.show_tab(key)
+        if key == "diagnose" and not self.diagnosis.values:
+            self.diagnosis.fill_from(self._observed())
+
+    def pictures(self) -> list[tuple[str, QWidget]]:
+        """What can be given away as a picture."""
+        return [(self._words(f"validating.plot.{self.pages.plot.kind}"), self.pages.plot)]
+
+    # -- following -------------------------------------------------------------------------------
+
+    def _on_loaded(self) -> None:
+        self.centre.setCurrentIndex(1 if self.store.entries else 0)
+        self.calibrate.setVisible(bool(self.store.entries))
+        self._follow()
+        if not self.store.entries:
+            self._say()
+
+    def _question(self) -> tuple[object, ...]:
+        return (self.store.entries, essence(self._context.document.scenario), self._changes)
+
+    def _same(self) -> bool:
+        asked, now = self._asked, self._question()
+        return asked is not None and asked[0] is now[0] and asked[1:] == now[1:]
+
+    def _follow(self) -> None:
+        if self._active and self.store.is_current and not self._same():
+            self._rest.start()
+
+    def _pair(self) -> None:
+        if not self._active:
+            return
+        self._asked = self._question()
+        entries, base, data = self.store.entries, self._context.document.scenario, self._context.shell().data
+        folder = data / "catalogue" if data is not None else None
+        self._late.start()
+        self.pairing.start(lambda: boards(entries, base, folder))
+
+    def _show_work(self) -> None:
+        if self.pairing.working and self.board is not None:
+            self.bar.show_share(self.board.share)
+
+    def _end_work(self) -> None:
+        self._late.stop()
+        self.bar.show_share(None)
+
+    def _on_failed(self, problems: Sequence[Problem]) -> None:
+        self._end_work()
+        self.runs.tell_problems(problems)
+
+    def _on_board(self, board: Board) -> None:
+        kept = self._chosen_id()
+        self.board = board
+        self.run = next((i for i, e in enumerate(board.entries[: len(board.pairs)]) if e.id == kept), -1)
+        if not self.bar.isHidden():
+            self.bar.show_share(board.share)
+        self.form.show_board(board)
+        self._ask()
+
+    def _chosen_id(self) -> int:
+        board = self.board
+        return board.entries[self.run].id if board is not None and 0 <= self.run < len(board.pairs) else -1
+
+    def _ask(self) -> None:
+        """Filter and group anew."""
+        board, question = self.board, self.form.question
+        if board is not None:
+            self.viewing.start(lambda: iter((view_of(board, question),)))
+
+    def _on_view(self, view: View) -> None:
+        board = self.board
+        if board is None:
+            return
+        self.view = view
+        self.form.show_view(view)
+        self.pages.plot.show_view(view)
+        self.pages.groups.show_table(*content.group_table(view, self._words))
+        by = self._words(f"validating.by.{view.group}")
+        self.pages.groups_title.setText(self._words("validating.groups_by", by=by))
+        if self.group >= len(view.groups):
+            self.group = -1
+        if self.group < 0 and self.run not in view.runs and len(view.runs):
+            self.run = self._telling(view)
+        self._show_choice()
+        self._say()
+
+    def _telling(self, view: View) -> int:
+        """The run worth a look: the one that is furthest off."""
+        if not len(view.points):
+            return int(view.runs[0])
+        return int(view.points.run[int(abs(view.points.errors).argmax())])
+
+    # -- choosing --------------------------------------------------------------------------------
+
+    def choose(self, run: int) -> None:
+        """Look at one run."""
+        self.run, self.group = run, -1
+        self._show_choice()
+        observed = self._observed()
+        if observed is not None and self.tab == "diagnose":
+            self.diagnosis.fill_from(observed)
+
+    def choose_group(self, group: int) -> None:
+        """Look at a group; a second time leaves it."""
+        self.group = -1 if group == self.group else group
+        self._show_choice()
+
+    def _chosen(self) -> list[int]:
+        """The runs whose causes are looked for."""
+        view = self.view
+        if view is not None and self.group >= 0 and view.group != "figure":
+            return [int(i) for i in view.points.run[view.group_of == self.group]]
+        return [self.run] if self.run >= 0 else []
+
+    def _observed(self) -> Run | None:
+        board = self.board
+        return board.pairs[self.run].run if board is not None and 0 <= self.run < len(board.pairs) else None
+
+    def _show_choice(self) -> None:
+        board, view = self.board, self.view
+        if board is None or view is None:
+            return
+        pair = board.pairs[self.run] if 0 <= self.run < len(board.pairs) else None
+        self.form.select(self.run)
+        self.pages.plot.choose(self.run, self.group if view.group != "figure" else -1)
+        self.pages.groups.select(self.group)
+        if self.pages.run.pair is not pair or pair is None:
+            self.pages.run.show_pair(pair)
+        chosen = self._chosen()
+        name = ""
+        if self.group >= 0 and len(chosen) > 1:
+            name = content.name_of(view.group, view.groups[self.group].name, self._words)
+        elif pair is not None:
+            name = content.run_title(pair.run, self._words)
+        self.pages.causes_caption.setText(name)
+        self.suggestions = ()
+        self._show_causes(working=True)
+        self.causing.start(lambda: suggestions(board, chosen))
+
+    def _on_causes(self, found: tuple[Suggestion, ...]) -> None:
+        self.suggestions = found
+        self._show_causes()
+
+    def _show_causes(self, working: bool = False) -> None:
+        words = self._words
+        texts = [content.cause_text(one, words) for one in self.suggestions]
+        empty = words("validating.causes.working")
+        if not working:
+            empty = content.causes_empty(self.board, self._chosen(), words)
+        self.pages.causes.show_causes(texts, empty)
+        self.pages.plot.show_moves(())
+
+    def _show_moves(self, number: int) -> None:
+        """Where the points would stand with a cause."""
+        board, view = self.board, self.view
+        known = board is not None and view is not None and 0 <= number < len(self.suggestions)
+        moves = (
+            content.moves(board, view.figure, self.suggestions[number]) if known and board and view else ()
+        )
+        self.pages.plot.show_moves(moves)
+
+    # -- trying ----------------------------------------------------------------------------------
+
+    def try_cause(self, number: int) -> None:
+        """Put a likely cause into the scenario, as one undoable edit."""
+        if not 0 <= number < len(self.suggestions) or self.board is None:
+            return
+        one = self.suggestions[number]
+        own = self.board.pairs[one.pairs[0]].scenario
+        self._try(one.cause.changes, self._words.phrase(one.cause.text), own)
+
+    def _try(self, changes: Sequence[Change], text: str, own: Scenario | None = None) -> None:
+        document, words = self._context.document, self._words
+        try:
+            scenario = with_cause(document.scenario, changes, own)
+        except InferometerError as error:
+            self.runs.tell("bad", words.problem(error.problems[0]))
+            return
+        if scenario == document.scenario:
+            self.runs.tell("info", words("validating.tried_already", text=text))
+            return
+        document.replace(scenario, "validating.edit")
+        self.runs.tell(
+            "good", words("validating.tried", text=text), [(words("intake.undo"), self._take_back)]
+        )
+
+    def _take_back(self) -> None:
+        self._context.document.undo()
+        self._context.messages.drop(_SUBJECT)
+
+    # -- runs ------------------------------------------------------------------------------------
+
+    def take(self, reading: Reading) -> None:
+        """Keep what was read, and list what could not be."""
+        self.runs.take(reading)
+
+    def _show_unread(self, problems: Sequence[Problem] | None) -> None:
+        if problems is None:
+            self.show_tab("unread")
+        else:
+            self.pages.show_unread(problems)
+
+    def _entries(self) -> list[Entry]:
+        """The runs that are ticked, else the chosen one."""
+        ticks, board = self.form.list.ticks, self.board
+        if board is None:
+            return []
+        if ticks:
+            return [entry for entry in board.entries if entry.id in ticks]
+        return [board.entries[self.run]] if 0 <= self.run < len(board.entries) else []
+
+    def _listed(self) -> list[Entry]:
+        """The runs that are ticked, else all that are listed."""
+        if self.board is None or self.view is None:
+            return []
+        wanted = self.form.list.ticks or set(self.view.ids)
+        return [entry for entry in self.board.entries if entry.id in wanted]
+
+    # -- calibration -----------------------------------------------------------------------------
+
+    def begin_calibration(self) -> None:
+        """Fit to the ticked runs, else to all that are listed."""
+        entries = self._listed()
+        if entries:
+            self.show_tab("calibrate")
+            self.calibration.fit(entries)
+
+    def _on_calibration(self) -> None:
+        self._changes += 1
+        self._follow()
+
+    # -- saying ----------------------------------------------------------------------------------
+
+    def _say(self) -> None:
+        words, board, view = self._words, self.board, self.view
+        if not self.store.entries:
+            self.heading.say(words("validating.headline.empty"), words("validating.detail.empty"))
+        elif board is None or view is None:
+            n = show_count(len(self.store.entries))
+            self.heading.say(words("validating.headline.working", n=n), "")
+        else:
+            self.heading.say(content.headline(board, view, words), content.detail(board, view, words))

@@ -1,0 +1,193 @@
+"""Diagnose: what a slow service shows, placed between bound and estimate, and where to look."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from core.errors import Problem
+from core.evidence.diagnose import OBSERVED, Diagnosis, Observed
+from core.evidence.run import Run
+from core.spec.base import FieldMeta
+from gui import calibrate_content as content
+from gui.background import Work
+from gui.fields.quantity_edit import Number, QuantityEdit
+from gui.sheets.sheet import Text
+from gui.theme import manager, theme
+from gui.validation import diagnosed
+from gui.widgets.cause_list import CauseList, CauseText
+from gui.widgets.grid_table import GridTable
+from gui.widgets.link_button import LinkButton
+from gui.workspaces.parts import Ground
+
+if TYPE_CHECKING:
+    from gui.workspaces.registry import Context
+
+_UNITS: dict[Observed, tuple[str, float]] = {
+    "time_to_first_token": ("ms", 1e-3),
+    "time_per_output_token": ("ms", 1e-3),
+    "output_throughput": ("tok/s", 1.0),
+    "memory_used": ("GiB", 2.0**30),
+}
+_MOST = 1e9
+_SHOWN = 6
+
+
+class DiagnosePage(Ground):
+    """``tried`` carries the changes of a what-if, with its text."""
+
+    tried = Signal(object, str)
+
+    def __init__(self, context: "Context", parent: QWidget | None = None) -> None:
+        super().__init__("canvas", parent=parent)
+        self._context, self._words = context, context.words
+        words = self._words
+        self.found: Diagnosis | None = None
+        self.work = Work(self)
+        self.work.news.connect(self._show)
+        self.work.failed.connect(self._on_failed)
+        self.values: dict[Observed, float] = {}
+        self.edits: dict[Observed, QuantityEdit] = {}
+        self._wrong = ""
+        form = self._form = QGridLayout()
+        self.title = Text("body_semibold", "ink", words("validating.diagnose.title"))
+        self.about = Text("caption", "ink3", words("validating.diagnose.about"), wrap=True)
+        form.addWidget(self.title, 0, 0, 1, 2)
+        form.addWidget(self.about, 1, 0, 1, 2)
+        for row, figure in enumerate(OBSERVED, 2):
+            unit, _ = _UNITS[figure]
+            label = Text("body", "ink2", words(f"validating.diagnose.{figure}"))
+            edit = self.edits[figure] = QuantityEdit(
+                FieldMeta(unit if unit != "tok/s" else "", 0, "quantity", 1e-6, _MOST),
+                optional=True,
+                unit=unit,
+            )
+            edit.setAccessibleName(words(f"diagnose.figures.{figure}"))
+            edit.edited.connect(lambda value, figure=figure: self._on_edit(figure, value))
+            edit.unreadable.connect(lambda problem, figure=figure: self._on_wrong(figure, problem))
+            edit.returnPressed.connect(self.begin)
+            label.setBuddy(edit)
+            form.addWidget(label, row, 0)
+            form.addWidget(edit, row, 1)
+        self.go = QPushButton(words("validating.diagnose.go"))
+        self.go.setProperty("kind", "primary")
+        self.go.clicked.connect(lambda _=False: self.begin())
+        self.symptoms = LinkButton(words("validating.diagnose.symptoms"))
+        self.symptoms.clicked.connect(lambda _=False: context.shell().show_manual("symptoms"))
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.go)
+        buttons.addStretch(1)
+        buttons.addWidget(self.symptoms)
+        form.addLayout(buttons, 6, 0, 1, 2)
+        form.setColumnStretch(1, 1)
+        form.setRowStretch(7, 1)
+        self._left = QWidget()
+        self._left.setLayout(form)
+        self.head = Text("body_semibold", "ink", words("validating.diagnose.placed"))
+        self.table = GridTable(words("validating.diagnose.placed"), selects=False)
+        self.table.fix_height()
+        self.sentences = Text("caption", "ink2", wrap=True)
+        self.where = Text("body_semibold", "ink", words("validating.diagnose.where"))
+        self.suspects = CauseList(words("validating.diagnose.where"))
+        self.suspects.tried.connect(self._try)
+        right = self._right = QVBoxLayout()
+        for widget in (self.head, self.table, self.sentences, self.where):
+            right.addWidget(widget)
+        right.addWidget(self.suspects, 1)
+        row_ = self._row = QHBoxLayout(self)
+        row_.addWidget(self._left)
+        row_.addLayout(right, 1)
+        context.document.changed.connect(lambda _scenario, _revision: self._follow())
+        manager.changed.connect(self._restyle)
+        self._restyle()
+        self._show(None)
+
+    def _restyle(self) -> None:
+        t = theme()
+        self._row.setContentsMargins(24, t.px(12), 24, t.px(12))
+        self._row.setSpacing(t.px(32))
+        self._form.setContentsMargins(0, 0, 0, 0)
+        self._form.setVerticalSpacing(t.px(6))
+        self._form.setHorizontalSpacing(t.px(12))
+        self._left.setFixedWidth(t.px(280))
+        self._right.setSpacing(t.px(6))
+
+    def fill_from(self, run: Run | None) -> None:
+        """Put in what a run has."""
+        if run is None:
+            return
+        found = {figure: run.figure(figure) for figure in OBSERVED}
+        if not any(found.values()):
+            return
+        self.values = {figure: value for figure, value in found.items() if value is not None}
+        for figure, edit in self.edits.items():
+            value = self.values.get(figure)
+            edit.set_value(None if value is None else float(f"{value / _UNITS[figure][1]:.4g}"))
+        self._say_wrong("")
+
+    def _on_edit(self, figure: Observed, value: Number) -> None:
+        self._say_wrong("")
+        if value is None:
+            self.values.pop(figure, None)
+        else:
+            self.values[figure] = float(value) * _UNITS[figure][1]
+
+    def _on_wrong(self, figure: Observed, problem: Problem) -> None:
+        self.values.pop(figure, None)
+        self._say_wrong(self._words.problem(problem))
+
+    def begin(self) -> None:
+        """Place what is observed."""
+        if self._wrong:
+            return
+        scenario, values = self._context.document.scenario, dict(self.values)
+        self.work.start(lambda: diagnosed(scenario, values))
+
+    def _follow(self) -> None:
+        """The scenario is another: what was found is placed anew, while it is in sight."""
+        if self.found is not None and self.isVisible():
+            self.begin()
+
+    def _say_wrong(self, text: str) -> None:
+        self._wrong = text
+        self.sentences.setText(text)
+        self.sentences.setVisible(bool(text))
+
+    def _on_failed(self, problems: Sequence[Problem]) -> None:
+        self._show(None)
+        self.sentences.setText(self._words.problem(problems[0]) if problems else "")
+        self.sentences.setVisible(bool(problems))
+
+    def _show(self, found: Diagnosis | None) -> None:
+        self.found, words = found, self._words
+        columns, rows = content.placed_table(found, words) if found is not None else ([], [])
+        self.table.most_rows = max(1, len(rows))
+        self.table.show_table(columns, rows)
+        self.table.setVisible(bool(rows))
+        self.table.updateGeometry()
+        for widget in (self.head, self.where):
+            widget.setVisible(found is not None)
+        said = [words.phrase(one.sentence) for one in found.placed] if found is not None else []
+        self.sentences.setText("\n".join(said))
+        self.sentences.setVisible(bool(said))
+        if found is None:
+            self.suspects.show_causes((), words("validating.diagnose.empty"))
+            return
+        texts = [
+            CauseText(
+                content.suspect_title(one, words),
+                tuple(content.suspect_notes(one, words)),
+                one.weight,
+                words("validating.try") if one.what_if is not None else "",
+            )
+            for one in found.suspects[:_SHOWN]
+        ]
+        self.suspects.show_causes(texts, words("diagnose.none"))
+
+    def _try(self, number: int) -> None:
+        if self.found is None:
+            return
+        cause = self.found.suspects[number].what_if
+        if cause is not None:
+            self.tried.emit(cause.changes, self._words.phrase(cause.text))

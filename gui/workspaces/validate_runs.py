@@ -1,0 +1,116 @@
+"""Runs into the log and out of it: taken in, removed with a way back, written to files."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
+
+import resources
+from core.errors import InferometerError, Problem
+from core.evidence.readers.common import Reading, together
+from core.evidence.readers.detect import read_text
+from core.evidence.run_files import runs_csv, runs_jsonl
+from core.evidence.run_log import Entry
+from core.files.atomic import write_atomic
+from core.words import counted
+from gui.messages import Link
+
+if TYPE_CHECKING:
+    from gui.workspaces.registry import Context
+
+EXAMPLES = ("example-vllm-bench.jsonl", "example-vllm-start.log")
+_SUBJECT = "file"
+
+
+class RunsInOut(QObject):
+    """``show_unread`` brings the list of what was not read into sight."""
+
+    def __init__(
+        self, context: "Context", parent: QWidget, show_unread: Callable[[Sequence[Problem] | None], object]
+    ) -> None:
+        super().__init__(parent)
+        self._context, self._words, self._widget = context, context.words, parent
+        self._show_unread = show_unread
+        self._store = context.shell().runs
+        self._store.added.connect(self._tell_added)
+        self._store.removed.connect(self._tell_removed)
+        self._store.failed.connect(self.tell_problems)
+
+    def take(self, reading: Reading) -> None:
+        """Keep what was read, and list what could not be."""
+        self._show_unread(reading.problems)
+        self._store.add(reading)
+
+    def add(self) -> None:
+        """Let the user choose files of measurements."""
+        path = self._context.document.path
+        home = path.parent if path else Path.home()
+        self._context.dialogs.open_runs(self._widget, home, self._context.shell().bring)
+
+    def show_example(self) -> None:
+        """Take the examples in, as what they are."""
+        read = (read_text(resources.read_bytes(f"data/evidence/{name}"), name) for name in EXAMPLES)
+        self.take(together(read))
+
+    def remove(self, entries: Sequence[Entry]) -> None:
+        """Take runs out of the log."""
+        if entries:
+            self._store.remove(entries)
+
+    def export(self, entries: Iterable[Entry], kind: str) -> None:
+        """Write runs to a file; its form follows the ending of the name that is chosen."""
+        document, words = self._context.document, self._words
+        home = document.path.parent if document.path else Path.home()
+        name = words("validating.export_file", name=Path(document.title).stem)
+        runs = [entry.run for entry in entries]
+
+        def chosen(path: Path | None) -> None:
+            if path is None:
+                return
+            as_csv = path.suffix.lower() == ".csv"
+            text = runs_csv(runs) if as_csv else runs_jsonl(runs)
+            try:
+                write_atomic(path, text.encode("utf-8-sig" if as_csv else "utf-8", "replace"))
+            except InferometerError as error:
+                self.tell("bad", words.problem(error.problems[0]))
+            else:
+                self.tell("good", words("simulating.saved", name=path.name))
+
+        self._context.dialogs.save_file(self._widget, home / f"{name}.{kind}", chosen)
+
+    def _tell_added(self, fresh: tuple[Entry, ...], known: int, reading: Reading) -> None:
+        words = self._words
+        said = [words.phrase(counted("validating.added", len(fresh)))]
+        if known:
+            said.append(words.phrase(counted("validating.known", known)))
+        links: list[Link] = []
+        if reading.problems:
+            said.append(words.phrase(counted("validating.remarks", len(reading.problems))))
+            links.append((words("intake.show"), lambda: self._show_unread(None)))
+        if fresh:
+            links.append((words("intake.undo"), lambda: self._store.remove(fresh)))
+        self.tell("warn" if reading.problems else "good", words.sentences(said), links)
+
+    def _tell_removed(self, gone: tuple[Entry, ...]) -> None:
+        words = self._words
+
+        def back() -> None:
+            self._store.bring_back(gone)
+            self._context.messages.drop(_SUBJECT)
+
+        text = words.phrase(counted("validating.removed", len(gone)))
+        self.tell("good", text, [(words("intake.undo"), back)])
+
+    def tell_problems(self, problems: Sequence[Problem]) -> None:
+        """What the log had to say."""
+        if problems:
+            kind = "warn" if problems[0].severity == "warning" else "bad"
+            self.tell(kind, self._words.problem(problems[0]))
+
+    def tell(self, kind: str, text: str, links: Sequence[Link] = ()) -> None:
+        """A message above the workspace."""
+        messages = self._context.messages
+        dismiss = (self._words("window.dismiss"), lambda: messages.drop(_SUBJECT))
+        messages.tell(_SUBJECT, kind, text, [*links, dismiss])
