@@ -33,11 +33,11 @@ def test_both_languages_have_the_same_headings(key: str) -> None:
     assert levels[0] == levels[1]
 
 
-@pytest.mark.parametrize("key", sorted(set(PAGES) - {"accuracy"}))
+@pytest.mark.parametrize("key", PAGES)
 def test_chinese_pages_are_in_chinese(key: str) -> None:
     text = page(key, Words("zh_CN"))
     chinese = len(re.findall(r"[\u4e00-\u9fff]", text))
-    assert chinese > 0.1 * len(text)
+    assert chinese > (0.05 if key == "accuracy" else 0.1) * len(text)
 
 
 def test_no_file_is_left_over() -> None:

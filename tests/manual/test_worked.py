@@ -81,7 +81,9 @@ def test_caches_of_known_models() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_questions_state_the_accuracy_of_the_page(language: str) -> None:
-    rows = re.findall(r"^\| (\S.*?) \| (.+?) \| (\d+) \| ([\d.]+) %", page("accuracy", Words(language)), re.M)
+    rows = re.findall(
+        r"^\| (\S.*?) \| (.+?) \| (\d+) \| ([\d.]+) ?%", page("accuracy", Words(language)), re.M
+    )
     median = {(engine, figure): float(value) for engine, figure, _, value in rows}
     text = page("faq", Words(language))
     for figure in ("weights_gib", "kv_cache_gib"):
