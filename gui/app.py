@@ -118,8 +118,9 @@ def start(
         window.rescue.offer()
     if crash is not None:
         fault = _Fault(window)
-        fault.happened.connect(lambda: window.rescue.tell_fault(crash.path))
+        fault.happened.connect(lambda: window.rescue.tell_fault(crash))
         crash.on_fault = fault.happened.emit
+        window.rescue.tell_crash(crash)
     if isinstance(app, Application):
         app.file_asked.connect(lambda path: window.files.open_path(Path(path)))
     return Started(window, crash)

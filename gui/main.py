@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core import console
+from core.command_parser import CommandParser
 from core.version import VERSION
 from core.words import LANGUAGES, Words
 
@@ -66,7 +67,7 @@ def _report_pdf(arguments: list[str]) -> int:
 
 def window_parser(words: Words) -> argparse.ArgumentParser:
     """The options of the window; the manual page is made from it."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="inferometer",
         description=words("window.cli.description"),
         epilog=_commands_told(words),
@@ -149,9 +150,7 @@ def _opens(file: Path, words: Words) -> bool:
 
 def screenshot_parser(words: Words) -> argparse.ArgumentParser:
     """The options of ``screenshot``."""
-    parser = argparse.ArgumentParser(
-        prog="inferometer screenshot", description=words("window.cli.screenshot")
-    )
+    parser = CommandParser(prog="inferometer screenshot", description=words("window.cli.screenshot"))
     parser.add_argument("file", type=Path, help=words("window.cli.file"))
     parser.add_argument("--out", type=Path, required=True, help=words("window.cli.out"))
     parser.add_argument(
@@ -174,9 +173,7 @@ def completion_parser(words: Words) -> argparse.ArgumentParser:
     """The options of ``completion``."""
     from gui.completion import SHELLS
 
-    parser = argparse.ArgumentParser(
-        prog="inferometer completion", description=words("window.cli.completion")
-    )
+    parser = CommandParser(prog="inferometer completion", description=words("window.cli.completion"))
     parser.add_argument("shell", choices=SHELLS, help=words("window.cli.shell"))
     parser.add_argument("--lang", choices=LANGUAGES, default="en", help=words("cli.lang"))
     return parser

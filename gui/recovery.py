@@ -21,7 +21,9 @@ from gui.document import Document, Origin
 from gui.paths import read_small, write_atomically
 from gui.pinned import Pin, Pinned
 
-INTERVAL_MS = 1500
+INTERVAL_MS = 1000  # a second is left for a busy machine and a slow disk
+_REFUSED_MS = 5000  # after which a disk that refused is asked again
+_AGAIN_MS = 100  # while the disk is still at work on the state before
 _SUFFIX = ".recovery.json"
 _BROKEN = ".unreadable"
 
@@ -54,7 +56,7 @@ class Recovery(QObject):
         self._lock: QLockFile | None = None
         self._claimed: dict[Path, QLockFile] = {}  # offered here, so no other window offers them too
         self._kept_revision = -1
-        self._timer = QTimer(self, singleShot=True, interval=INTERVAL_MS)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._keep_aside)
         self._writing: threading.Thread | None = None
         self._written = True
@@ -62,6 +64,7 @@ class Recovery(QObject):
         self.pins_are_kept = False  # elsewhere: pins alone are nothing that could be lost
         document.changed.connect(self._on_changed)
         document.clean_changed.connect(self._on_clean_changed)
+        self.refused.connect(self._try_again)
 
     def watch(self, pinned: Pinned) -> None:
         """Keep the pinned scenarios too."""
@@ -72,8 +75,12 @@ class Recovery(QObject):
         self._kept_revision = -1
         if self._nothing_to_lose():
             self._forget()
-        elif not self._timer.isActive():
-            self._timer.start()
+        else:
+            self._keep_soon()
+
+    def _keep_soon(self) -> None:
+        if not self._timer.isActive():
+            self._timer.start(INTERVAL_MS)
 
     def _nothing_to_lose(self) -> bool:
         pins = () if self.pins_are_kept or self._pinned is None else self._pinned.pins
@@ -114,6 +121,9 @@ class Recovery(QObject):
         revision = self._document.revision
         if self._nothing_to_lose() or revision == self._kept_revision:
             return
+        if self._writing is not None and self._writing.is_alive():
+            self._timer.start(_AGAIN_MS)  # a folder on a slow network must not hold up the window
+            return
         if not self._hold_lock():
             self.refused.emit()
             return
@@ -129,6 +139,12 @@ class Recovery(QObject):
         self._writing = threading.Thread(target=write, name="recovery")
         self._writing.start()
         self._kept_revision = revision
+
+    def _try_again(self) -> None:
+        """A full disk may have room by now, without another edit."""
+        self._kept_revision = -1
+        if not self._timer.isActive():
+            self._timer.start(_REFUSED_MS)
 
     def _settle(self) -> None:
         """Wait for a write under way, so that nothing overtakes it."""
@@ -191,14 +207,13 @@ class Recovery(QObject):
             lock.unlock()
 
     def _on_changed(self, _scenario: Scenario, _revision: int) -> None:
-        if not self._timer.isActive():
-            self._timer.start()
+        self._keep_soon()
 
     def _on_clean_changed(self, clean: bool) -> None:
         if clean and self._nothing_to_lose():
             self._forget()
-        elif not self._timer.isActive():
-            self._timer.start()
+        else:
+            self._keep_soon()
 
     def _hold_lock(self) -> bool:
         if self._lock is not None:

@@ -1,11 +1,11 @@
 """Offers what a crash left behind, above the verdict."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 from PySide6.QtCore import QObject
 
 from core.words import Words
+from gui.crash import CrashLog
 from gui.document import Document
 from gui.messages import MessageArea
 from gui.recovery import Found, Recovery
@@ -61,12 +61,30 @@ class RecoveryOffer(QObject):
         text = self._words("window.not_kept", folder=str(self._recovery.folder))
         self._messages.tell("unkept", "warn", text, links)
 
-    def tell_fault(self, log: Path) -> None:
+    def tell_fault(self, crash: CrashLog) -> None:
         """Something went wrong inside; the scenario is kept."""
         if self._recovery is not None:
             self._recovery.keep()
-        links = [(self._words("window.dismiss"), lambda: self._messages.drop("fault"))]
-        self._messages.tell("fault", "warn", self._words("window.fault", file=str(log)), links)
+        self._tell_report("fault", self._words("window.fault", file=str(crash.path)), crash, crash.report())
+
+    def tell_crash(self, crash: CrashLog) -> None:
+        """Something went wrong before this start that nobody has looked at yet."""
+        if crash.left_behind:
+            self._tell_report("crash", self._words("window.crashed"), crash, crash.left_behind)
+
+    def _tell_report(self, subject: str, text: str, crash: CrashLog, report: str) -> None:
+        def dismiss() -> None:
+            crash.mark_seen()
+            self._messages.drop(subject)
+
+        def show() -> None:
+            from gui.dialogs.crash_report import CrashReport  # not at a start that has none to show
+
+            dismiss()
+            CrashReport(report, crash.path, self._words, self._messages.window()).show()
+
+        links = [(self._words("crash_report.show"), show), (self._words("window.dismiss"), dismiss)]
+        self._messages.tell(subject, "warn", text, links if report else links[1:])
 
     def _restore(self, found: Found) -> None:
         self._document.restore(found.scenario, found.origin)

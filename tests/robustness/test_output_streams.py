@@ -43,6 +43,21 @@ def test_a_full_disk_is_told_in_a_sentence(arguments: tuple[object, ...]) -> Non
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr
 
 
+@full
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "arguments", ["--help", "--version", "screenshot --help", "estimate --help", "runs -h"]
+)
+def test_help_that_could_not_be_written_is_no_success(
+    arguments: str, unbuffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a buffer it is argparse that meets the error, and it keeps silent."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    done = shell(">/dev/full", *arguments.split(), module="gui.main")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "space" in done.stderr
+
+
 @posix
 @pytest.mark.parametrize("arguments", [("estimate", SAMPLE), ("models", "qwen")])
 def test_without_a_standard_output_nothing_breaks(arguments: tuple[object, ...]) -> None:
