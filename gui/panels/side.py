@@ -7,7 +7,6 @@ from PySide6.QtCore import QEvent, QObject, QRect, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
-from core.memory.ledger import LINE_ORDER
 from core.planning.suggestion import Suggestion
 from core.results import Estimate
 from core.words import Words
@@ -18,7 +17,7 @@ from gui.panels.rail import Rail
 from gui.panels.side_panel import SidePanel
 from gui.sizes import Sizes
 from gui.theme import manager, theme
-from gui.widgets.derivation_content import CHOICES, derivation_text, title_of
+from gui.widgets.derivation_content import choose_in, derivation_text, title_of, written
 
 if TYPE_CHECKING:  # at run time they come with the first derivation, after the first paint
     from core.explain.derivation import Derivation
@@ -160,16 +159,8 @@ class Side(QObject):
             return
         from core.explain.derivation import keys_of
 
-        there = set(keys_of(point))
-        lines = tuple(f"ledger.{key}" for key in LINE_ORDER)
-        for group in (*CHOICES[:2], lines, CHOICES[2]):
-            for key in group:
-                if key in there:
-                    action = menu.addAction(title_of(key, self._words))
-                    action.setCheckable(True)
-                    action.setChecked(self._shown is not None and key == self._shown.key)
-                    action.triggered.connect(lambda _=False, key=key: self.select(key))
-            menu.addSeparator()
+        shown = self._shown.key if self._shown is not None else ""
+        choose_in(menu, keys_of(point), shown, self._words, self.select)
 
     def _explain(self, key: str, view: QWidget) -> None:
         from gui.widgets.glossary_popover import GlossaryPopover
@@ -179,11 +170,8 @@ class Side(QObject):
 
     def copy(self, form: str) -> None:
         """Put the derivation on the clipboard as "text", "markdown" or "latex"."""
-        from core.explain import derivation_types as forms
-
-        write = {"text": forms.as_text, "markdown": forms.as_markdown, "latex": forms.as_latex}[form]
         if self._shown is not None:
-            QGuiApplication.clipboard().setText(write(self._shown, self._words))
+            QGuiApplication.clipboard().setText(written(self._shown, form, self._words))
 
     # -- advice ----------------------------------------------------------------------------------
 

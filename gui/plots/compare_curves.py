@@ -23,6 +23,12 @@ from gui.theme import SERIES_MARKERS, series_dash
 
 Kind = Literal["first_token", "per_token", "throughput", "memory"]
 KINDS: tuple[Kind, ...] = ("first_token", "per_token", "throughput", "memory")
+_NUMBERS: dict[Kind, str] = {  # that a click unfolds
+    "first_token": "time_to_first_token",
+    "per_token": "time_per_output_token",
+    "throughput": "output_throughput",
+    "memory": "memory_per_device",
+}
 _FAR = 4.0  # a target further above the curves than this is not drawn: it would flatten them
 _BADGES = 30  # pixels kept free for the letters
 
@@ -48,6 +54,7 @@ class CompareCurves(PlotPane):
     def __init__(self, words: Words, kind: Kind, parent: QWidget | None = None) -> None:
         self.kind: Kind = kind
         self.key = f"compare_{kind}"
+        self.quantity = _NUMBERS[kind]
         self.series: tuple[Series, ...] = ()
         self._points: dict[tuple[int, float], tuple[FloatArray, FloatArray]] = {}
         self._lines: list[Curve] = []

@@ -20,6 +20,7 @@ from gui.plots.scales import at, count_axis, largest, users_end, value_axis
 from gui.theme import Role, theme
 
 _ARROW = 90.0  # pixels at the right end that stand for a target above the picture
+_KNEE = 2.5  # times what is reached before the cache is full: how far behind it the picture follows
 _FAR = 4.0  # a target further above the curves than this is not drawn: it would flatten them
 
 
@@ -193,8 +194,8 @@ class LatencyOverUsers(PlotPane):
             values = part.values(load)[:, inside]
             seen = largest(values[HIGH])
             before = load.users[inside] <= min(curves.full_at, x.end)
-            calm = largest(values[HIGH][before])
-            wanted = min(seen, max(3.0 * calm, largest(part.values(load)[HIGH, :1])))
+            calm, range_end = largest(values[EXPECTED][before]), largest(values[HIGH][before])
+            wanted = min(seen, max(_KNEE * calm, 1.05 * range_end, largest(part.values(load)[HIGH, :1])))
             if curves.change is None:
                 wanted = max(wanted, 1.1 * largest(part.value(curves, estimate)))
             target = part.target(estimate)

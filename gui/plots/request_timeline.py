@@ -415,6 +415,23 @@ class RequestTimeline(Pane):
         self._pointer = point if self.ready and not self._empty else None
         self._again()
 
+    def _press(self, point: QPointF) -> None:
+        """The working of the part of the life, or of the cache, that was clicked."""
+        if self.life is None or self._empty:
+            return
+        if self.panel.rect.contains(point):
+            self.selected.emit("ledger.kv_cache")
+            return
+        seconds = self._time_at(point)
+        if seconds is not None:
+            decodes = seconds > self.life.first_token
+            self.selected.emit("time_per_output_token" if decodes else "time_to_first_token")
+
+    def _step(self, step: str) -> None:
+        """Enter unfolds what the time axis begins with."""
+        if step == "take" and self.life is not None:
+            self.selected.emit("time_to_first_token")
+
     def _leave(self) -> None:
         self._pointer = None
         self._again()

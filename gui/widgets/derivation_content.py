@@ -1,9 +1,12 @@
 """What a derivation says, as texts; no painting here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from PySide6.QtWidgets import QMenu
+
+from core.memory.ledger import LINE_ORDER
 from core.units import Shown
 from core.words import Words
 from gui.widgets.card_content import CARD_KEYS
@@ -56,6 +59,29 @@ def title_of(key: str, words: Words, full: str = "") -> str:
     if head == "ledger":
         return words(f"ledger.{rest}")
     return full or words(f"derivation.titles.{key.replace('.', '_')}")
+
+
+def choose_in(
+    menu: QMenu, there: Sequence[str], shown: str, words: Words, choose: Callable[[str], object]
+) -> None:
+    """A menu of the numbers that can be chosen by name, as far as they are there."""
+    lines = tuple(f"ledger.{key}" for key in LINE_ORDER)
+    for group in (*CHOICES[:2], lines, *CHOICES[2:]):
+        for key in group:
+            if key in there:
+                action = menu.addAction(title_of(key, words))
+                action.setCheckable(True)
+                action.setChecked(key == shown)
+                action.triggered.connect(lambda _=False, key=key: choose(key))
+        menu.addSeparator()
+
+
+def written(derivation: "Derivation", form: str, words: Words) -> str:
+    """A derivation to paste elsewhere: as "text", "markdown" or "latex"."""
+    from core.explain import derivation_types as forms
+
+    write = {"text": forms.as_text, "markdown": forms.as_markdown, "latex": forms.as_latex}[form]
+    return write(derivation, words)
 
 
 def derivation_text(derivation: "Derivation", words: Words) -> DerivationText:

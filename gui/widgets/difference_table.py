@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
@@ -32,10 +32,35 @@ class _Line:
     changes: tuple[str, ...] = ()
 
 
+# Numbers of the table whose working ends under another name.
+_WORKINGS = {
+    "needed": "memory_per_device",
+    "budget": "concurrent_users",
+    "power": "energy_per_token",
+    "energy": "energy_per_token",
+    "per_hour": "cost_per_million_tokens",
+    "per_million": "cost_per_million_tokens",
+}
+
+
+def number_of(section: str, key: str) -> str:
+    """Key of a row among the derivations; "" where it is an input."""
+    if section == "results":
+        return key
+    if section == "memory":
+        return _WORKINGS.get(key, f"ledger.{key}")
+    return _WORKINGS.get(key, "") if section == "cost" else ""
+
+
 class DifferenceTable(QAbstractScrollArea):
-    """600 marks what differs from the baseline.  ``chosen`` carries the key of a row of inputs."""
+    """600 marks what differs from the baseline.
+
+    ``chosen`` carries the key of a row of inputs; ``unfolded`` the key of a number, its column and the
+    place below it on screen.
+    """
 
     chosen = Signal(str)
+    unfolded = Signal(str, int, QPoint)
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -137,13 +162,39 @@ class DifferenceTable(QAbstractScrollArea):
         line = self._lines[index] if 0 <= index < len(self._lines) else None
         return line is not None and line.row is not None and line.row.section == "inputs"
 
+    def column_at(self, x: float) -> int:
+        """The scenario whose values stand there; -1 over the names."""
+        edge = self._names - self.horizontalScrollBar().value()
+        if x < self._names:
+            return -1
+        for index in range(len(self._letters)):
+            edge += self._values[index] + self._changes[index]
+            if x < edge:
+                return index
+        return -1
+
+    def _number(self, index: int) -> str:
+        """Key of the number of a row among the derivations, "" for none."""
+        row = self._lines[index].row if 0 <= index < len(self._lines) else None
+        return "" if row is None else number_of(row.section, row.key)
+
+    def _unfold(self, column: int) -> None:
+        """The working of the current row's number in a column."""
+        key = self._number(self.current)
+        if key and 0 <= column < len(self._letters):
+            t = theme()
+            x = self._names - self.horizontalScrollBar().value() + sum(self._values[:column])
+            x += sum(self._changes[:column])
+            y = t.px(_HEAD) + (self.current + 1) * t.px(_ROW) - self.verticalScrollBar().value()
+            self.unfolded.emit(key, column, self.viewport().mapToGlobal(QPoint(round(x), round(y))))
+
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """The row under the pointer is marked."""
         index = self._at(event.position().y())
+        leads = self._is_input(index) or (self.column_at(event.position().x()) >= 0 and self._number(index))
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if leads else Qt.CursorShape.ArrowCursor)
         if index != self._hovered:
             self._hovered = index
-            hand = Qt.CursorShape.PointingHandCursor if self._is_input(index) else Qt.CursorShape.ArrowCursor
-            self.viewport().setCursor(hand)
             self.viewport().update()
 
     def leaveEvent(self, event: object) -> None:
@@ -152,15 +203,17 @@ class DifferenceTable(QAbstractScrollArea):
         self.viewport().update()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """An input goes to its field."""
+        """An input goes to its field, a number unfolds."""
         index = self._at(event.position().y())
         if event.button() == Qt.MouseButton.LeftButton and index >= 0:
             self._go(index)
             if self._is_input(index):
                 self._choose()
+            else:
+                self._unfold(self.column_at(event.position().x()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Up and down choose a row, Enter goes to its field."""
+        """Up and down choose a row; Enter goes to its field, or unfolds its number, of the letter typed."""
         steps = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 10, Qt.Key.Key_PageUp: -10}
         key = Qt.Key(event.key())
         if key in steps and self._lines:
@@ -169,6 +222,10 @@ class DifferenceTable(QAbstractScrollArea):
             self._step(-len(self._lines) if key == Qt.Key.Key_Home else len(self._lines))
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self._is_input(self.current):
             self._choose()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._unfold(0)
+        elif event.text().upper() in self._letters and self._number(self.current):
+            self._unfold(self._letters.index(event.text().upper()))
         else:
             super().keyPressEvent(event)
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer
+from PySide6.QtGui import QCursor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from core.errors import InferometerError
@@ -80,6 +80,7 @@ class CompareWorkspace(QWidget):
         self.body = _Body(words)
         self.table = self.body.table
         self.table.chosen.connect(self._context.go_to)
+        self.table.unfolded.connect(self._unfold)
         ground = Ground("canvas")
         column = self.message_place = QVBoxLayout(ground)
         column.setContentsMargins(0, 0, 0, 0)
@@ -119,6 +120,7 @@ class CompareWorkspace(QWidget):
                 plot.setProperty("wired", True)
                 plot.users_dragged.connect(self._context.drag_users)
                 plot.drag_finished.connect(self._context.document.end_merge)
+                plot.selected.connect(lambda key: self._unfold(key, 0, QCursor.pos()))
         self._context.estimation.want("curves")
         self._show_all()
 
@@ -293,6 +295,14 @@ class CompareWorkspace(QWidget):
         """The table as it is shown, with tabs between the cells."""
         baseline = self._context.pinned.baseline_index
         return table_text(self.table.rows(), self._letters(), self.names(), baseline, self._words)
+
+    def _unfold(self, key: str, column: int, place: QPoint) -> None:
+        """The working of a number of one of the scenarios."""
+        points = self._points()
+        if 0 <= column < len(points):
+            from gui.widgets.working_popover import WorkingPopover
+
+            WorkingPopover(self._words, points[column], self).open_at(key, place)
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.table_as_text())

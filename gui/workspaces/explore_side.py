@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QPoint, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.results import Estimate
@@ -31,9 +31,11 @@ class ExploreSide(QWidget):
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._words = words
+        self._point: Estimate | None = None  # that is read
         self.legend = ExploreLegend(words)
         self.title = Text("body_semibold", "ink", words("explore.as_set"))
         self.reading = ReadingTable()
+        self.reading.chosen.connect(self._unfold)
         self.go = QPushButton(words("explore.go_there"))
         self.go.setProperty("kind", "primary")
         self.go.clicked.connect(self.go_asked)
@@ -81,7 +83,7 @@ class ExploreSide(QWidget):
         self, picture: Picture | None, cell: "Cell | None", point: Estimate | None, is_own: bool
     ) -> None:
         """The account of a point; ``is_own``: of the scenario as it is set."""
-        words = self._words
+        words, self._point = self._words, point
         self.title.setText(words("explore.as_set" if is_own else "explore.under_pointer"))
         self.go.setVisible(not is_own)
         lines = [] if picture is None or cell is None else _places(picture, cell, words)
@@ -89,6 +91,12 @@ class ExploreSide(QWidget):
             self.reading.show_lines([*lines, Line(words("explore.does_not_start"), "–", "bad")])
         else:
             self.reading.show_lines([*lines, *_account(point, words)])
+
+    def _unfold(self, key: str, below: QPoint) -> None:
+        if self._point is not None:
+            from gui.widgets.working_popover import WorkingPopover
+
+            WorkingPopover(self._words, self._point, self).open_at(key, below)
 
 
 def _places(picture: Picture, cell: "Cell", words: Words) -> list[Line]:
@@ -118,5 +126,5 @@ def _account(point: Estimate, words: Words) -> list[Line]:
         state = "" if asked.get(key) is None else "misses" if key in missed else "meets"
         if key == "memory_per_device":
             state = "bad" if speed is None else ""
-        lines.append(Line(words(f"explore.results.{key}"), str(value), state))
+        lines.append(Line(words(f"explore.results.{key}"), str(value), state, key))
     return lines

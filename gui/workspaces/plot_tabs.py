@@ -266,6 +266,7 @@ class PlotTabs(QWidget):
         from gui.plots.registry import REQUEST
 
         self.request = REQUEST(self._words)
+        self.request.selected.connect(self.selected)
         return self._page("request", self.request, notes=False)
 
     # -- results ---------------------------------------------------------------------------------
