@@ -1,5 +1,7 @@
 """The one place that holds the scenario: immutable snapshots, revision, path, undo, clean mark."""
 
+import stat
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +20,10 @@ from gui.commands import ChangeScenario
 MERGE_REST_MS = 1000  # edits of one field further apart than this are undone one by one
 _UNDO_LIMIT = 1000
 
-# What a file looked like when it was last read or written: modification time in ns, size.
-Stamp = tuple[int, int]
+# What a file looked like when it was last read or written: modification time in ns, size, and of a small
+# one a sum of its content, since copies keep the time and some disks count it in seconds.
+Stamp = tuple[int, ...]
+_SMALL = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +239,8 @@ class Document(QObject):
     def changed_on_disk(self) -> bool:
         """Whether another program wrote the file since it was read or written here."""
         now = stamp_of(self._origin.path)
-        return now is not None and now != self._origin.stamp
+        then = self._origin.stamp or ()
+        return now is not None and (not then or any(a != b for a, b in zip(now, then, strict=False)))
 
     def gone_from_disk(self) -> bool:
         """Whether the file that was read or written here is there no more."""
@@ -289,9 +294,15 @@ def _errors_added(old: Scenario, new: Scenario) -> tuple[Problem, ...]:
 
 
 def stamp_of(path: Path | None) -> Stamp | None:
-    """Modification time and size; None without a file."""
-    try:
-        status = path.stat() if path else None
-    except OSError:
+    """What a file looks like now; None without a file."""
+    if path is None:
         return None
-    return (status.st_mtime_ns, status.st_size) if status else None
+    try:
+        status = path.stat()
+        stamp = status.st_mtime_ns, status.st_size
+        if status.st_size > _SMALL or not stat.S_ISREG(status.st_mode):
+            return stamp
+        with path.open("rb") as file:
+            return (*stamp, zlib.crc32(file.read(_SMALL)))
+    except (OSError, ValueError):  # ValueError: a NUL in the name
+        return None

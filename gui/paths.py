@@ -1,6 +1,7 @@
 """The folders of the user, known here and nowhere else, and the one way to write a small file."""
 
 import contextlib
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from core.files.atomic import write_atomic
 
 _HOME_VARIABLE = "INFEROMETER_HOME"  # everything below one folder: portable use, tests, packaging checks
 _NAME = "inferometer"
+_LONGEST_NAME = 160  # bytes: 255 with the endings that programs put behind it
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,11 @@ class Paths:
         return self.data / "calibrations"
 
     @property
+    def runs(self) -> Path:
+        """The log of measured runs, of all projects."""
+        return self.data / "runs.sqlite"
+
+    @property
     def crash_log(self) -> Path:
         """What went wrong, newest last."""
         return self.data / "crash.log"
@@ -89,6 +96,20 @@ def write_atomically(path: Path, content: bytes) -> bool:
     except (OSError, InferometerError):
         return False
     return True
+
+
+def file_name(text: str, otherwise: str) -> str:
+    """A file name that every system takes: no separators, nothing hidden, not too long; without an ending."""
+    bare = "".join(c if c.isalnum() or c in " ._-(),×" else "-" for c in text).strip(" .")
+    return bare.encode()[:_LONGEST_NAME].decode(errors="ignore").strip(" .") or otherwise
+
+
+def own_json(tree: object) -> bytes:
+    """The bytes of one of the program's own files; names of files need not be Unicode, and come back."""
+    try:
+        return json.dumps(tree, indent=1, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(tree, indent=1).encode()
 
 
 def read_small(path: Path, limit: int = 1 << 24) -> bytes | None:

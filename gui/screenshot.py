@@ -102,7 +102,7 @@ def grab(window: MainWindow, size: QSize) -> QPixmap:
         QCoreApplication.sendPostedEvents()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         QCoreApplication.processEvents()
-        if window.stack.settled() and window.size() == size:
+        if window.stack.settled() and window.shell.settled and window.size() == size:
             break
         if turn > _TURNS and time.monotonic() > deadline:
             break

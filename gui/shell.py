@@ -14,6 +14,7 @@ from gui.workspaces.registry import KEYS
 if TYPE_CHECKING:
     from core.evidence.readers.common import Reading
     from gui.help.manual import Manual
+    from gui.measured_overlay import MeasuredOverlay
     from gui.palette import Palette
     from gui.run_store import RunStore
     from gui.shortcuts import ShortcutPage
@@ -50,6 +51,9 @@ class Shell(QObject):
         if window.recovery is not None:
             window.recovery.watch(window.pinned)
         self._runs: RunStore | None = None
+        self._overlay: MeasuredOverlay | None = None
+        window.workspace.tabs.tab_changed.connect(lambda _tab: self._overlay_runs())
+        stack.switched.connect(lambda _key: self._overlay_runs())
         intake = window.files.intake
         intake.wants_runs = lambda: stack.key == "validate"
         intake.runs.found.connect(self._take_runs)
@@ -71,6 +75,11 @@ class Shell(QObject):
             self._runs = RunStore(self._window.document, self.data, self)
         return self._runs
 
+    @property
+    def settled(self) -> bool:
+        """Whether the measured runs, where there are any, stand where they belong."""
+        return self._runs is None or (self._overlay is not None and self._overlay.settled)
+
     def bring(self, paths: Sequence[Path]) -> None:
         """Take in files that a person has chosen as measurements."""
         if paths:
@@ -88,10 +97,22 @@ class Shell(QObject):
 
     def _on_saved_as(self, old: Path | None, new: Path) -> None:
         """Runs go along with a scenario that is saved under another name."""
-        from core.evidence.run_log import DATABASE
-
-        if self._runs is not None or (self.data is not None and (self.data / DATABASE).exists()):
+        if self._runs is not None or self._has_log():
             self.runs.take_along(old, new)
+
+    def _has_log(self) -> bool:
+        paths = self._window.paths
+        return paths is not None and paths.runs.exists()
+
+    def _overlay_runs(self) -> None:
+        """Measured runs over the plots of Estimate; nothing is loaded for them where there is no log."""
+        window = self._window
+        if self._overlay is not None or not window.workspace.plots or not (self._runs or self._has_log()):
+            return
+        from gui.measured_overlay import MeasuredOverlay
+
+        self._overlay = MeasuredOverlay(window, self.runs)
+        self._overlay.follow()
 
     # -- pinning ---------------------------------------------------------------------------------
 

@@ -95,12 +95,12 @@ def group_table(view: View, words: Words) -> tuple[list[Column], list[Row]]:
         Column(words("validating.columns.median"), right=True),
         Column(words("validating.columns.p90"), right=True),
         Column(words("validating.columns.bias"), right=True),
-        Column(low, width=140, spare=True, end=high),
+        Column(low, width=140, spare=1, end=high),
         Column(words("validating.columns.inside"), right=True),
     ]
     rows = []
     for group in view.groups:
-        good = group.inside >= PROMISED - 0.5 / max(1.0, math.sqrt(group.n))
+        good = group.inside >= PROMISED - 1e-9
         state = "good" if good else "warn"
         biased = abs(group.bias) > 0.1
         name = name_of(view.group, group.name, words)
@@ -179,7 +179,7 @@ def figure_table(pair: Pair, words: Words) -> tuple[list[Column], list[Row]]:
         Column(words("validating.columns.figure"), stretch=True),
         Column(words("validating.columns.measured"), right=True),
         Column(words("validating.columns.predicted"), right=True),
-        Column(words("validating.columns.band"), right=True, spare=True),
+        Column(words("validating.columns.band"), right=True, spare=1),
         Column(words("validating.columns.difference"), right=True),
     ]
     rows = []
@@ -215,12 +215,15 @@ def ledger_table(pair: Pair, words: Words) -> tuple[list[Column], list[Row]]:
         Column(words("validating.columns.log"), right=True),
         Column(words("validating.columns.difference"), right=True),
     ]
-    return columns, [_ledger_row(row, words) for row in pair.ledger]
+    said = [row.engine_word for row in pair.ledger]
+    return columns, [_ledger_row(row, words, said.count(row.engine_word) > 1) for row in pair.ledger]
 
 
-def _ledger_row(row: LedgerRow, words: Words) -> Row:
+def _ledger_row(row: LedgerRow, words: Words, again: bool) -> Row:
+    """``again``: the engine says the same of another line."""
     name = words(f"cli.validate.lines.{row.line}")
-    shown, after = (row.engine_word, name) if row.engine_word else (name, "")
+    plain = again or not row.engine_word
+    shown, after = (name, "") if plain else (row.engine_word, "")
     measured = _amount(row, row.measured)
     if row.predicted is None:
         reason = words(f"cli.validate.reasons.{row.reason}") if row.reason else ""
@@ -247,7 +250,8 @@ def _difference(row: LedgerRow, words: Words) -> str:
     assert row.predicted is not None
     if row.is_count:
         return signed(row.predicted / row.measured - 1, words, 1) if row.measured else _DASH
-    return f"{(row.predicted - row.measured) / memory_size():+.2f} {memory_unit()}".replace("-", "−")
+    less = round((row.predicted - row.measured) / memory_size(), 2) or 0.0
+    return f"{less:+.2f} {memory_unit()}".replace("-", "−")
 
 
 def _amount(row: LedgerRow, value: float) -> str:
@@ -261,7 +265,7 @@ def operator_table(found: tuple[OperatorRow, ...], words: Words) -> tuple[list[C
     columns = [
         Column(words("cli.validate.kind"), stretch=True),
         Column(words("cli.validate.time"), right=True),
-        Column(words("cli.validate.calls"), right=True, spare=True),
+        Column(words("cli.validate.calls"), right=True, spare=1),
         Column(words("cli.validate.measured"), right=True),
         Column(words("cli.validate.in_decode"), right=True),
         Column(words("cli.validate.in_prefill"), right=True),

@@ -19,6 +19,7 @@ from core.evidence.readers.common import Reading, together
 from core.evidence.readers.detect import read_files, read_text
 from core.evidence.run import FIGURES
 from core.evidence.run_log import Entry
+from core.evidence.run_scenario import that_starts
 from core.memory.capacity import Change
 from core.quantities import FloatArray
 from core.results import Estimate
@@ -361,6 +362,7 @@ def with_cause(scenario: Scenario, changes: Sequence[Change], own: Scenario | No
     """
     given = {change.path: change.value for change in changes}
     if own is not None and _subject(own) != _subject(scenario):
+        own = that_starts(own, scenario.engine.max_model_len)
         scenario = scenario.model_copy(update={name: getattr(own, name) for name in _OF_SERVICE})
     return with_values(scenario, given)
 
@@ -381,7 +383,7 @@ def operators(pair: Pair) -> Iterator[tuple[OperatorRow, ...]]:
     point: Estimate | None = None
     if pair.scenario is not None:
         try:
-            point = estimate(pair.scenario)
+            point = estimate(that_starts(pair.scenario))
         except InferometerError:
             point = None
     yield operator_rows(pair.run.operators, point)
@@ -399,9 +401,12 @@ def calibrated(
     yield calibrate(pairs, name)
 
 
-def diagnosed(scenario: Scenario, observed: dict[Observed, float]) -> Iterator[Diagnosis]:
-    """Place what was observed.  Raises UnreadableFile."""
-    yield diagnose(scenario, observed)
+def diagnosed(
+    scenario: Scenario, own: Scenario | None, observed: dict[Observed, float]
+) -> Iterator[Diagnosis]:
+    """Place what was observed: against the open scenario, or the one of a run.  Raises UnreadableFile."""
+    placed = scenario if own is None else that_starts(own, scenario.engine.max_model_len)
+    yield diagnose(placed, observed)
 
 
 def readings(paths: Sequence[Path], text: str, name: str) -> Iterator[Reading | None]:

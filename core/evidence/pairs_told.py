@@ -12,6 +12,7 @@ from core.evidence.causes import Cause, differs, likely_causes
 from core.evidence.operator_pairs import operator_rows
 from core.evidence.pairing import Comparison, LedgerRow, Pair
 from core.evidence.run import Run
+from core.evidence.run_scenario import that_starts
 from core.evidence.runs_told import shown_figure
 from core.memory.capacity import Change
 from core.reports.as_json import to_json
@@ -137,7 +138,7 @@ def _operators(pair: Pair, words: Words) -> list[str]:
 
 
 def _point(pair: Pair) -> Estimate | None:
-    return None if pair.scenario is None else estimate(pair.scenario)
+    return None if pair.scenario is None else estimate(that_starts(pair.scenario))
 
 
 def _amount(row: LedgerRow, value: float) -> str:

@@ -221,6 +221,18 @@ def _whole(value: float) -> int:
     return int(min(max(1.0, round(value)), _MOST_TOKENS))
 
 
+def that_starts(scenario: Scenario, longest: int = 0) -> Scenario:
+    """The scenario of a run for an estimate: where the run states no longest request it is the one that
+    was made, or ``longest``; an engine that must hold a million tokens would not start.
+    """
+    if scenario.engine.max_model_len < _LONGEST:
+        return scenario
+    work = scenario.workload
+    needed = max(work.prompt_tokens + work.output_tokens, longest)
+    engine = scenario.engine.model_copy(update={"max_model_len": min(needed, scenario.engine.max_model_len)})
+    return scenario.model_copy(update={"engine": engine})
+
+
 def describe(run: Run, base: Scenario | None = None, folder: Path | None = None) -> Described:
     """The scenario of a run.  ``folder``: the user's catalogue, with "models" and "accelerators" in it."""
     return described(run.setting, run.figure("prefix_hit_share"), base, folder)

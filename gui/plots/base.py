@@ -20,6 +20,7 @@ from core.words import Phrase, Words, counted
 from gui.plots.area import Curve, Panel
 from gui.plots.draw import FLAG_HEIGHT, Draw
 from gui.plots.grips import Grip, Grips, at_place
+from gui.plots.measured_marks import Marks, paint_marks
 from gui.plots.pane import Pane
 from gui.theme import Theme, series_dash
 
@@ -109,6 +110,7 @@ class PlotPane(Pane):
         self.curves: WorkloadCurves | None = None
         self.estimate: Estimate | None = None
         self.ghosts: tuple[Ghost, ...] = ()
+        self.measured: Marks | None = None
         self.pointer: float | None = None  # users under the pointer
         self._dragging = False
         self._pressed_at: QPointF | None = None  # until the pointer moves on: a click
@@ -165,6 +167,9 @@ class PlotPane(Pane):
     def paint_over(self, draw: Draw) -> None:
         """The marks of the plot."""
         if self.curves is not None and self.estimate is not None:
+            if self.measured is not None:  # under the operating point
+                for panel, xs, ys in self.measured_at(self.measured):
+                    paint_marks(draw, panel, xs, ys)
             self.decorate(draw, self.curves, self.estimate)
             self.grip_focus(draw)
 
@@ -199,6 +204,15 @@ class PlotPane(Pane):
         if not self._dragging:
             self.fit_axes(curves, estimate)
         self._layout()
+
+    def measured_at(self, marks: Marks) -> list[tuple[Panel, FloatArray, FloatArray]]:
+        """Where measured runs stand: x and y in the units of each panel; nowhere unless a plot says so."""
+        return []
+
+    def show_measured(self, marks: Marks | None) -> None:
+        """Marks of measured runs over the curves; None takes them away."""
+        self.measured = marks
+        self.area.refresh()
 
     def show_ghosts(self, ghosts: tuple[Ghost, ...]) -> None:
         """Curves of other scenarios behind the own; at most three."""

@@ -16,6 +16,7 @@ from gui.plots.axes import panel_title
 from gui.plots.base import PlotPane, has_point, users_of
 from gui.plots.draw import Align, Draw, text_width
 from gui.plots.grips import REACH, Grip, next_limit, round_limit
+from gui.plots.measured_marks import Marks
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
 from gui.theme import Role, theme
 
@@ -270,6 +271,11 @@ class LatencyOverUsers(PlotPane):
                     self.ghost_name(draw, panel, ghost, ghost.curves.load.users, values_of)
             self._target_name(draw, part, curves, estimate)
         self._full_name(draw, curves)
+
+    def measured_at(self, marks: Marks) -> list[tuple[Panel, FloatArray, FloatArray]]:
+        """First tokens above, times of a token below."""
+        values = {"first_token": marks.first_token, "per_token": marks.per_token}
+        return [(part.panel, marks.users, values[part.name] * part.factor) for part in self.parts]
 
     def _obstacles(self, draw: Draw, part: _Part, curves: WorkloadCurves, estimate: Estimate) -> None:
         """Lines that no text should stand on: curve, target, where the cache is full."""

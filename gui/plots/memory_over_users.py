@@ -9,11 +9,12 @@ from core.quantities import FloatArray
 from core.results import Estimate
 from core.units import memory_size, memory_unit, show_count, show_tokens, three_digits
 from core.words import counted
-from gui.plots.area import Curve, Look
+from gui.plots.area import Curve, Look, Panel
 from gui.plots.base import Ghost, PlotPane, has_point, users_of
 from gui.plots.draw import Draw, crosses
 from gui.plots.grips import Grip
 from gui.plots.length_grip import length_grip
+from gui.plots.measured_marks import Marks
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
 from gui.theme import Role
 from gui.widgets.ledger_content import counted_users
@@ -161,6 +162,10 @@ class MemoryOverUsers(PlotPane):
             self.ring(draw, x, panel.py(min(value / memory_size(), panel.y_end)))
         if not fits:
             self._needed(draw, curves, estimate)
+
+    def measured_at(self, marks: Marks) -> list[tuple[Panel, FloatArray, FloatArray]]:
+        """What a monitor saw of one device."""
+        return [(self.panel, marks.users, marks.memory / memory_size())]
 
     def _needed(self, draw: Draw, curves: WorkloadCurves, estimate: Estimate) -> None:
         """What the account beside it says, at the users that it counts."""

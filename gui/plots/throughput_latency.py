@@ -10,11 +10,12 @@ from core.quantities import EXPECTED, FloatArray
 from core.results import Estimate
 from core.serving.load import LoadCurve
 from core.units import show_count, show_limit, show_time, three_digits
-from gui.plots.area import Curve, Look
+from gui.plots.area import Curve, Look, Panel
 from gui.plots.base import PlotPane, has_point, users_of
 from gui.plots.draw import Align, Draw
 from gui.plots.grips import REACH, Grip, next_limit, round_limit
 from gui.plots.latency_over_users import time_unit
+from gui.plots.measured_marks import Marks
 from gui.plots.scales import at, largest, span_axis, value_axis
 
 _GRIP = 12.0  # pixels around the ring that take it
@@ -180,6 +181,10 @@ class ThroughputLatency(PlotPane):
                 draw.dot(px, py, current.curve)
         if ring is not None:
             self.ring(draw, ring.x(), ring.y())
+
+    def measured_at(self, marks: Marks) -> list[tuple[Panel, FloatArray, FloatArray]]:
+        """Throughput at the time of a token."""
+        return [(self.panel, marks.per_token * self.factor, marks.throughput)]
 
     def _flag(self, draw: Draw, curves: WorkloadCurves, x: float, y: float, text: str) -> None:
         """Above the ring, or beside it where the frontier is too steep."""

@@ -35,7 +35,7 @@ class Column:
     right: bool = False
     width: int = 0
     stretch: bool = False
-    spare: bool = False  # goes where there is no room
+    spare: int = 0  # goes where there is no room, the lowest number first; 0: stays
     end: str = ""  # at the right of the title, over intervals
 
 
@@ -145,8 +145,9 @@ class GridTable(QAbstractScrollArea):
         """What is left goes to the columns that stretch; what is missing is taken from them first."""
         widths = list(self._widths)
         room = self.viewport().width()
-        for index, column in enumerate(self._columns):
-            if column.spare and sum(widths) - self._slack() > room:
+        spare = [(column.spare, index) for index, column in enumerate(self._columns) if column.spare]
+        for _, index in sorted(spare):
+            if sum(widths) - self._slack() > room:
                 widths[index] = 0.0
         over = room - sum(widths)
         stretched = [i for i, c in enumerate(self._columns) if c.stretch]

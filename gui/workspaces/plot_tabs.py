@@ -29,6 +29,7 @@ from gui.workspaces.parts import Caption, Ground
 
 if TYPE_CHECKING:  # at run time they come after the first paint
     from gui.plots.base import Ghost, PlotPane
+    from gui.plots.measured_marks import Marks
     from gui.plots.request_timeline import RequestTimeline
     from gui.plots.roofline import Roofline
     from gui.plots.step_time import StepTime
@@ -71,6 +72,7 @@ class PlotTabs(QWidget):
         self.notes: dict[TabKey, NotesLine] = {}
         self._asleep = False
         self._ghosts: dict[str, tuple[Ghost, ...]] = {}
+        self._marks: Marks | None = None
         self._places: list[QWidget] = [first, *(QWidget() for _ in range(_PLOTS))]
         self._pages: dict[TabKey, QWidget] = {}
         column = QVBoxLayout(self)
@@ -101,6 +103,7 @@ class PlotTabs(QWidget):
             group.addButton(tab)
             row.addWidget(tab)
             self.tabs[key] = tab
+        self.measured: QWidget | None = None  # names the marks of measured runs, once there are any
         self.hint = Caption(self._row)
         policy = self.hint.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # the tabs stay where they are
@@ -174,6 +177,30 @@ class PlotTabs(QWidget):
         """Out of sight: what comes for other workspaces is not drawn here."""
         self._asleep = True
 
+    def show_measured(self, marks: "Marks", text: str) -> None:
+        """Measured runs of this scenario as marks, with a switch that says ``text``; "" for none."""
+        from gui.plots.measured_marks import MarksSwitch
+
+        switch = self.measured
+        if not isinstance(switch, MarksSwitch):
+            switch = self.measured = MarksSwitch(self._row)
+            row = self._row.layout()
+            assert isinstance(row, QHBoxLayout)
+            row.insertWidget(row.count() - 1, switch)
+            switch.toggled.connect(lambda _on: self._show_marks())
+        self._marks = marks if text else None
+        switch.say(text)
+        self._show_marks()
+
+    def _show_marks(self) -> None:
+        switch = self.measured
+        if switch is None:
+            return
+        switch.setVisible(self._marks is not None and self.current == "overview")
+        on = bool(switch.property("checked"))
+        for plot in self.plots:
+            plot.show_measured(self._marks if on else None)
+
     def set_ghosts(self, source: str, ghosts: "tuple[Ghost, ...]") -> None:
         """Curves of other scenarios behind the own, by who asks for them ("pinned", "advice")."""
         self._ghosts[source] = ghosts
@@ -203,6 +230,7 @@ class PlotTabs(QWidget):
         self._stack.setCurrentWidget(self._pages[key])
         self._show_ghosts()
         self.hint.setVisible(key == "overview")
+        self._show_marks()
         self._estimation.want(_VIEWS[key])
         self.tab_changed.emit(key)
 

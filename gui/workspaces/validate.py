@@ -7,8 +7,8 @@ from PySide6.QtCore import QEvent, QSize, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from core.errors import InferometerError, Problem
+from core.evidence.pairing import Pair
 from core.evidence.readers.common import Reading
-from core.evidence.run import Run
 from core.evidence.run_log import Entry
 from core.memory.capacity import Change
 from core.spec.scenario import Scenario
@@ -299,15 +299,15 @@ class ValidateWorkspace(QWidget):
             return [int(i) for i in view.points.run[view.group_of == self.group]]
         return [self.run] if self.run >= 0 else []
 
-    def _observed(self) -> Run | None:
+    def _observed(self) -> Pair | None:
         board = self.board
-        return board.pairs[self.run].run if board is not None and 0 <= self.run < len(board.pairs) else None
+        return board.pairs[self.run] if board is not None and 0 <= self.run < len(board.pairs) else None
 
     def _show_choice(self) -> None:
         board, view = self.board, self.view
         if board is None or view is None:
             return
-        pair = board.pairs[self.run] if 0 <= self.run < len(board.pairs) else None
+        pair = self._observed()
         self.form.select(self.run)
         self.pages.plot.choose(self.run, self.group if view.group != "figure" else -1)
         self.pages.groups.select(self.group)

@@ -101,6 +101,8 @@ class CalibratePage(Ground):
         t = theme()
         self._column.setContentsMargins(24, t.px(12), 24, t.px(12))
         self._column.setSpacing(t.px(10))
+        for widget in (self.table, self._name_row, self.about):
+            widget.setMaximumWidth(t.px(760))
 
     # -- fitting ---------------------------------------------------------------------------------
 

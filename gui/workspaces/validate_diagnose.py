@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.errors import Problem
 from core.evidence.diagnose import OBSERVED, Diagnosis, Observed
-from core.evidence.run import Run
+from core.evidence.pairing import Pair
 from core.spec.base import FieldMeta
 from gui import calibrate_content as content
 from gui.background import Work
 from gui.fields.quantity_edit import Number, QuantityEdit
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
+from gui.validate_content import run_title
 from gui.validation import diagnosed
 from gui.widgets.cause_list import CauseList, CauseText
 from gui.widgets.grid_table import GridTable
@@ -35,9 +36,9 @@ _SHOWN = 6
 
 
 class DiagnosePage(Ground):
-    """``tried`` carries the changes of a what-if, with its text."""
+    """``tried`` carries the changes of a what-if, its text, and the scenario of the run, if it is of one."""
 
-    tried = Signal(object, str)
+    tried = Signal(object, str, object)
 
     def __init__(self, context: "Context", parent: QWidget | None = None) -> None:
         super().__init__("canvas", parent=parent)
@@ -50,6 +51,8 @@ class DiagnosePage(Ground):
         self.values: dict[Observed, float] = {}
         self.edits: dict[Observed, QuantityEdit] = {}
         self._wrong = ""
+        self._pair: Pair | None = None  # that the observations are of
+        self.of_run = False
         form = self._form = QGridLayout()
         self.title = Text("body_semibold", "ink", words("validating.diagnose.title"))
         self.about = Text("caption", "ink3", words("validating.diagnose.about"), wrap=True)
@@ -80,8 +83,13 @@ class DiagnosePage(Ground):
         buttons.addStretch(1)
         buttons.addWidget(self.symptoms)
         form.addLayout(buttons, 6, 0, 1, 2)
+        self.of = Text("caption", "ink3", wrap=True)
+        self.switch = LinkButton()
+        self.switch.clicked.connect(lambda _=False: self._switch())
+        form.addWidget(self.of, 7, 0, 1, 2)
+        form.addWidget(self.switch, 8, 0, 1, 2, Qt.AlignmentFlag.AlignLeft)
         form.setColumnStretch(1, 1)
-        form.setRowStretch(7, 1)
+        form.setRowStretch(9, 1)
         self._left = QWidget()
         self._left.setLayout(form)
         self.head = Text("body_semibold", "ink", words("validating.diagnose.placed"))
@@ -102,6 +110,7 @@ class DiagnosePage(Ground):
         manager.changed.connect(self._restyle)
         self._restyle()
         self._show(None)
+        self._tell_of()
 
     def _restyle(self) -> None:
         t = theme()
@@ -113,10 +122,11 @@ class DiagnosePage(Ground):
         self._left.setFixedWidth(t.px(280))
         self._right.setSpacing(t.px(6))
 
-    def fill_from(self, run: Run | None) -> None:
-        """Put in what a run has."""
-        if run is None:
+    def fill_from(self, pair: Pair | None) -> None:
+        """Put in what a run has, to be placed against its own settings."""
+        if pair is None:
             return
+        run = pair.run
         found = {figure: run.figure(figure) for figure in OBSERVED}
         if not any(found.values()):
             return
@@ -125,6 +135,25 @@ class DiagnosePage(Ground):
             value = self.values.get(figure)
             edit.set_value(None if value is None else float(f"{value / _UNITS[figure][1]:.4g}"))
         self._say_wrong("")
+        self._pair, self.of_run = pair, pair.scenario is not None
+        self._tell_of()
+
+    def _switch(self) -> None:
+        self.of_run = not self.of_run
+        self._tell_of()
+        if self.found is not None:
+            self.begin()
+
+    def _tell_of(self) -> None:
+        words, pair = self._words, self._pair
+        known = pair is not None and pair.scenario is not None
+        if self.of_run and pair is not None:
+            self.of.setText(words("validating.diagnose.of_run", run=run_title(pair.run, words)))
+        else:
+            self.of.setText(words("validating.diagnose.of_scenario"))
+        key = "use_scenario" if self.of_run else "use_run"
+        self.switch.setText(words(f"validating.diagnose.{key}"))
+        self.switch.setVisible(known)
 
     def _on_edit(self, figure: Observed, value: Number) -> None:
         self._say_wrong("")
@@ -142,7 +171,8 @@ class DiagnosePage(Ground):
         if self._wrong:
             return
         scenario, values = self._context.document.scenario, dict(self.values)
-        self.work.start(lambda: diagnosed(scenario, values))
+        own = self._pair.scenario if self.of_run and self._pair is not None else None
+        self.work.start(lambda: diagnosed(scenario, own, values))
 
     def _follow(self) -> None:
         """The scenario is another: what was found is placed anew, while it is in sight."""
@@ -190,4 +220,5 @@ class DiagnosePage(Ground):
             return
         cause = self.found.suspects[number].what_if
         if cause is not None:
-            self.tried.emit(cause.changes, self._words.phrase(cause.text))
+            own = self._pair.scenario if self.of_run and self._pair is not None else None
+            self.tried.emit(cause.changes, self._words.phrase(cause.text), own)

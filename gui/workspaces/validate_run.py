@@ -67,6 +67,8 @@ class RunDetail(QScrollArea):
         t = theme()
         self._column.setContentsMargins(0, 0, t.px(8), 0)
         self._column.setSpacing(t.px(4))
+        for title in (self.ledger_title, self.kernels_title):
+            title.setContentsMargins(0, t.px(8), 0, 0)
 
     def remarks(self) -> list[str]:
         """All lines of small print."""
