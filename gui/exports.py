@@ -14,6 +14,7 @@ from core.errors import InferometerError
 from core.files.atomic import write_atomic
 from core.planning.curves import WorkloadCurves
 from core.words import Words
+from gui.paths import file_name
 
 if TYPE_CHECKING:  # at run time what is given away is made when it is asked for
     from gui.dialogs.data_view import DataView
@@ -236,6 +237,5 @@ def _of_curves(make: "_Maker", curves: WorkloadCurves | None, words: Words) -> "
 
 
 def plain_name(text: str) -> str:
-    """A file name that every system takes: no separators, nothing hidden, not too long."""
-    bare = "".join(c if c.isalnum() or c in " ._-(),×" else "-" for c in text).strip(" .")
-    return bare[:120].rstrip(" .") or "export"
+    """A file name that every system takes."""
+    return file_name(text, "export")

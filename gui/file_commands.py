@@ -13,6 +13,7 @@ from gui.dialogs.service import Dialogs, Question
 from gui.document import Document, Origin
 from gui.intake import Intake, ShowNotes
 from gui.messages import Link, MessageArea
+from gui.paths import file_name
 from gui.preferences import Preferences
 from gui.recent import RecentFiles
 from gui.samples import Sample, load_sample, samples, title_of
@@ -141,7 +142,7 @@ class FileCommands(QObject):
         """Let the user choose where to write."""
         own = self._document.path
         if own is None:
-            name = f"{_file_name(self._document.title)}{SCENARIO_SUFFIX}"
+            name = f"{file_name(self._document.title, 'scenario')}{SCENARIO_SUFFIX}"
         elif self._document.imported and own.suffix.lower() == ".json":
             name = f"{own.stem}{SCENARIO_SUFFIX}"
         else:
@@ -261,9 +262,3 @@ class FileCommands(QObject):
 
 def _is_scenario(path: Path) -> bool:
     return path.suffix.lower() in (SCENARIO_SUFFIX, ".json")
-
-
-def _file_name(title: str) -> str:
-    """A name for a new file: no separators, nothing hidden."""
-    bare = "".join(c if c.isalnum() or c in " ._-()" else "-" for c in title).strip(" .")
-    return bare or "scenario"

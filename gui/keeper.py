@@ -12,7 +12,7 @@ from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
 from core.errors import Problem
 from gui.background import Work
-from gui.document import Document
+from gui.document import Document, stamp_of
 
 if TYPE_CHECKING:  # at run time it comes with the first file that has results
     from core.files.results_file import KeptResults
@@ -118,7 +118,7 @@ class Keeper(QObject):
 
     def _look(self) -> None:
         path = self._path
-        if path is None or not _place(path).is_file():
+        if path is None or stamp_of(_place(path)) is None:  # so too where the name is too long
             self.changed.emit()
             return
 

@@ -13,7 +13,7 @@ from core.files.atomic import write_atomic
 
 _HOME_VARIABLE = "INFEROMETER_HOME"  # everything below one folder: portable use, tests, packaging checks
 _NAME = "inferometer"
-_LONGEST_NAME = 160  # bytes: 255 with the endings that programs put behind it
+_LONGEST_NAME = 120  # bytes; 255 with the endings that programs put behind it
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ class Preferences(QObject):
 
     def change(self, **values: Any) -> None:
         """Set choices and keep them.  Choices that another window made meanwhile survive."""
+        values = {key: "" if _is_no_text(value) else value for key, value in values.items()}
         now = self._choices.model_copy(update=values)
         if now == self._choices:
             return
@@ -58,6 +59,11 @@ class Preferences(QObject):
         if self._path:
             write_atomically(self._path, kept.model_dump_json(indent=1).encode())
         self.changed.emit()
+
+
+def _is_no_text(value: object) -> bool:
+    """Whether it is the name of a file that is no Unicode, which the file of choices could not hold."""
+    return isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value)
 
 
 def _read(path: Path | None) -> Choices:

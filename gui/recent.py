@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from gui.paths import read_small, write_atomically
+from gui.paths import own_json, read_small, write_atomically
 
 _KEPT = 10
 
@@ -41,6 +41,4 @@ class RecentFiles:
         self._memory = files[:_KEPT]
         if self._path is not None:
             names = [str(file) for file in self._memory]
-            write_atomically(
-                self._path, json.dumps(names, indent=1, ensure_ascii=False).encode("utf-8", "replace")
-            )
+            write_atomically(self._path, own_json(names))

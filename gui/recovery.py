@@ -255,7 +255,7 @@ def _read(file: Path) -> Found | None:
         tree = json.loads(content)
         scenario = scenario_file.loads(json.dumps(tree["scenario"]))
         path = Path(tree["path"]) if isinstance(tree["path"], str) else None
-        stamp = (int(tree["stamp"][0]), int(tree["stamp"][1])) if tree["stamp"] else None
+        stamp = tuple(int(part) for part in tree["stamp"]) if tree["stamp"] else None
         origin = Origin(path, str(tree["title"]), bool(tree["imported"]), stamp)
         pins = tuple(
             Pin(scenario_file.loads(json.dumps(one["scenario"])), str(one["name"]))
