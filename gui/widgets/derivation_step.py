@@ -2,7 +2,7 @@
 
 import math
 
-from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -213,6 +213,14 @@ class StepView(QWidget):
             self.unfold.emit(self.step.more)
         elif part == "name":
             self.explain.emit(self.step.glossary)
+
+    def event(self, event: QEvent) -> bool:
+        """F1 on a word explains it, before the window takes the key for the manual."""
+        if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
+            return super().event(event)
+        if event.key() == Qt.Key.Key_F1 and self.step.glossary:
+            event.accept()
+        return True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter unfolds the result, Space or F1 explains the word; each does the other where it cannot."""
