@@ -161,30 +161,29 @@ def _nothing(_page: Any) -> None:
     """Most workspaces work by themselves."""
 
 
-def _begin_once(page: Any) -> None:
-    """A long run starts when it is asked for."""
+def _once(page: Any, begin: Callable[[], object]) -> None:
+    """What is begun by a button, and all that it works out."""
     if not page.property("begun"):
         page.setProperty("begun", True)
-        page.begin()
+        begin()
     _settle(page.window())
 
 
 def _recommend(page: Any) -> None:
-    _begin_once(page)
     page.took.set_text("")  # how long it took is another figure each time
 
 
 def _simulate(page: Any) -> None:
-    _begin_once(page)
+    _once(page, page.begin)
     page.pages.took.set_text("")
 
 
 def _validate(page: Any) -> None:
-    """The runs that come with the program."""
-    if not page.property("begun"):
-        page.setProperty("begun", True)
-        page.show_example()
-    _settle(page.window())
+    """The runs that come with the program, and no word of their coming."""
+    _once(page, page.form.example_asked.emit)
+    messages = page.window().workspace.messages
+    for subject in messages.subjects():
+        messages.drop(subject)
 
 
 BEGIN: dict[str, Callable[[Any], None]] = {
