@@ -2,8 +2,12 @@
 
 Python runs one thread at a time.  While the interface has something to do the worker waits between two
 portions of its work, and a short switch interval bounds what one portion can cost.
+
+A collection of garbage may begin in any thread, and widgets among it would be destroyed there, which Qt
+does not survive.  So none begins by itself while work goes on; now and then the interface looks for it.
 """
 
+import gc
 import sys
 import threading
 import time
@@ -18,7 +22,10 @@ _USUAL_S = sys.getswitchinterval()
 _PATIENCE_S = 0.02  # that the worker waits for the interface, at most
 _TRIES = 3  # in vain, then it goes on for a while: the interface may never come to rest
 _BOLD_S = 0.2
+_SWEEP_S = 1.0
+_swept = [0.0]  # when garbage was last looked for, on the interface thread
 _running: set[int] = set()  # threads at work
+_collects: list[bool] = []  # holds one while collections are put off
 _lock = threading.Lock()
 
 
@@ -143,6 +150,7 @@ class Work(QObject):
             if token != self._token or not self._box:
                 return
             kind, item = self._box.pop(0)
+        _sweep()
         if kind == "news":
             self.news.emit(item)
             return
@@ -153,8 +161,21 @@ class Work(QObject):
             self.failed.emit(item)
 
 
+def _sweep() -> None:
+    """Look for the young garbage of the work under way; on the interface thread."""
+    if _collects and time.monotonic() - _swept[0] > _SWEEP_S:
+        gc.collect(1)
+        _swept[0] = time.monotonic()
+
+
 def _count(begins: bool) -> None:
-    """A shorter switch interval while anything runs."""
+    """While anything runs: a shorter switch interval, and no collection of garbage by itself."""
     with _lock:
         (_running.add if begins else _running.discard)(threading.get_ident())
         sys.setswitchinterval(_SWITCH_S if _running else _USUAL_S)
+        if _running and not _collects and gc.isenabled():
+            _collects.append(True)
+            gc.disable()
+        elif not _running and _collects:
+            _collects.clear()
+            gc.enable()

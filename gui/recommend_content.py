@@ -20,6 +20,7 @@ from gui.theme import Role
 from gui.widgets.grid_table import Cell, Column, Row
 
 MOST_NEAR = 6
+MOST_AT_FIRST = 40  # rows while the search goes on: nobody reads on before they stand still
 HARDWARE_HEADS = (
     "rank", "hardware", "parallel", "weights", "price", "first_token", "per_token", "throughput", "bar",
     "users", "state",
@@ -28,6 +29,7 @@ MODEL_HEADS = (
     "rank", "model", "size", "weights", "parallel", "first_token", "per_token", "throughput", "bar",
     "users", "longest",
 )  # fmt: skip
+_SPARE = {"bar": 1, "parallel": 2, "size": 3, "users": 4, "longest": 5, "state": 6, "weights": 7}
 _RIGHT = frozenset({"price", "first_token", "per_token", "throughput", "users", "size", "longest", "energy"})
 
 
@@ -154,13 +156,13 @@ def columns(heads: Sequence[str], share: float, words: Words) -> list[Column]:
     made = []
     for head in heads:
         if head in ("rank", "bar"):
-            made.append(Column("", width=40 if head == "rank" else 92, spare=head == "bar"))
+            made.append(Column("", width=40 if head == "rank" else 92, spare=_SPARE.get(head, 0)))
         elif head == "state":
             title = words("recommending.heads.verified", p=f"{100 * share:g}")
-            made.append(Column(title))
+            made.append(Column(title, spare=_SPARE[head]))
         else:
-            title = words(f"recommending.heads.{head}")
-            made.append(Column(title, head in _RIGHT, stretch=head in ("hardware", "model")))
+            title, stretch = words(f"recommending.heads.{head}"), head in ("hardware", "model")
+            made.append(Column(title, head in _RIGHT, stretch=stretch, spare=_SPARE.get(head, 0)))
     return made
 
 
@@ -169,7 +171,8 @@ def hardware_rows(state: Recommendation, rank: str, words: Words) -> tuple[list[
     fastest = max([o.output_tokens_per_second for o in (*state.offers, *state.near[:MOST_NEAR])], default=1.0)
     rows: list[Row] = []
     entries: list[Entry | None] = []
-    for number, offer in enumerate(state.offers, 1):
+    shown = state.offers if state.finished else state.offers[:MOST_AT_FIRST]
+    for number, offer in enumerate(shown, 1):
         rows.append(_offer_row(offer, str(number), fastest, rank, words))
         entries.append(Entry(offer))
     if state.finished and state.near:
@@ -306,7 +309,7 @@ def failure_table(failures: Sequence[Failure], words: Words) -> tuple[list[Colum
         Column(words("recommending.why_heads.count"), width=112),
         Column(words("recommending.why_heads.reason")),
         Column(words("recommending.why_heads.nearest"), stretch=True),
-        Column("", width=160),
+        Column("", width=160, spare=1),
     ]
     most = max([failure.count for failure in failures], default=1)
     rows = [

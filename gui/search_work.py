@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from core.planning.offers import Offer
-from core.planning.recommend import Recommendation, recommend, verified_one, verifying
+from core.planning.recommend import Recommendation, looks, verified_one, verifying
 from core.planning.what_runs import WhatRuns, what_runs
 from core.spec.scenario import Scenario
 
@@ -37,11 +37,14 @@ def hardware(scenario: Scenario, dress: Dress, verify: int = _VERIFIED) -> Itera
     begun = last = time.perf_counter()
     state: Recommendation | None = None
     shown = 0
-    for state in recommend(scenario, portion=_PORTION):
+    for look in looks(scenario, _PORTION):
+        if look is None:
+            yield None
+            continue
         now = time.perf_counter()
-        early = shown < 2 and len(state.offers) > shown
-        if state.finished or early or now - last > _EVERY_S:
-            last, shown = now, shown + 1
+        early = shown < 2 and look.offers > shown
+        if look.finished or early or now - last > _EVERY_S:
+            last, shown, state = now, shown + 1, look.state()
             yield Found(state, now - begun, dress(state))
         else:
             yield None

@@ -13,6 +13,7 @@ from gui.simulation import Shot, Study
 from gui.widgets.card_content import Card
 from gui.widgets.grid_table import Cell, Column, Row
 
+_FEWEST = 0.005  # requests that wait on average: fewer are none
 SHARES = ("p50", "p90", "p95", "p99")
 Fact = tuple[str, str]
 
@@ -100,12 +101,13 @@ def _goodput(result: SimulationResult, words: Words) -> Card:
 
 def _waiting(result: SimulationResult, words: Words) -> Card:
     most = result.most_waiting
+    mean = result.mean_waiting if result.mean_waiting >= _FEWEST else 0.0
     return Card(
         "waiting",
         words("simulating.figures.waiting"),
         value=show_count(most),
         unit=words(f"simulating.figures.{'request' if most == 1 else 'requests'}"),
-        note=words("simulating.figures.mean", value=three_digits(result.mean_waiting)),
+        note=words("simulating.figures.mean", value=three_digits(mean)),
         has_bullet=most > 0,
         low=0.0,
         high=min(1.0, result.mean_waiting / max(1, most)),

@@ -142,7 +142,7 @@ def study(scenario: Scenario) -> Iterator[Study]:
             yield _studied(scenario, found, curve, finished=False)
     last = _studied(scenario, found, curve, finished=True)
     if found.by == "requests":
-        for copies in find_replicas(scenario, _CURVE_REQUESTS):
+        for copies in find_replicas(scenario):
             yield replace(last, replicas=copies, share=0.97, finished=copies.finished)
     else:
         yield last

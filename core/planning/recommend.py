@@ -8,14 +8,15 @@ Near misses are tried with other settings of the engine.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 from core.planning.cost import FALLBACK_TDP_W
 from core.planning.offers import Offer, Shortfall, distance, estimated, merit, nearness, ranked, shortfall
-from core.planning.search_space import Combination, Reason, combinations
+from core.planning.search_space import Combination, Reason, combining
 from core.planning.verify import tuned, verified_one, verifying
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
@@ -56,39 +57,63 @@ def recommend(scenario: Scenario, verify: int = 0, portion: int = 24) -> Iterato
 
     Raises NotFound for a device in ``search.devices`` that the catalogue lacks.
     """
-    space = combinations(scenario)
-    tally = _Tally(len(space))
-    for combination in space:
-        if combination.reason is not None:
+    state: Recommendation | None = None
+    for look in looks(scenario, portion):
+        if look is not None:
+            state = look.state()
+            yield state
+    if verify and state is not None and state.offers:
+        for step in verifying(scenario, state.offers, verify):
+            if step.number < 0:
+                yield replace(state, offers=step.offers)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A moment of a search; ``state`` ranks what is found by then, which takes as long as some estimates."""
+
+    offers: int
+    finished: bool
+    state: Callable[[], Recommendation]
+
+
+def looks(scenario: Scenario, portion: int = 24) -> Iterator[Look | None]:
+    """The search itself, told after every ``portion`` estimates and at the end; as ``recommend``.
+
+    In between None follows every few milliseconds of work: whoever has other things to do may pause.
+    """
+    tally, open_ones = _Tally(), list[Combination]()
+    for part in combining(scenario):
+        tally.total += len(part)
+        for combination in part:
+            if combination.reason is None:
+                open_ones.append(combination)
+                continue
             short = Shortfall(combination.reason, combination.value, combination.limit)
             tally.fail(combination, short)
+        yield None
     rank = scenario.search.rank
-    open_ones = sorted((c for c in space if c.reason is None), key=_order(rank))
+    open_ones.sort(key=_order(rank))
     offers: list[Offer] = []
     picker = _Picker(scenario, tally)
     since = 0
     for _, group in groupby(open_ones, key=lambda c: (c.device.name, c.deployment.accelerators)):
         before = tally.estimated
-        found = picker.best_of(list(group))
+        found = yield from picker.best_of(list(group))
         since += tally.estimated - before
         if found is not None:
             offers.append(found)
         if since >= portion or (found is not None and len(offers) <= 3):
             since = 0
-            yield _state(offers, picker.near, tally, rank, finished=False)
+            yield Look(len(offers), False, partial(_state, offers, picker.near, tally, rank, finished=False))
     if rank in ("speed", "energy"):
-        offers = picker.refined(offers, open_ones)
+        offers = yield from picker.refined(offers, open_ones)
     close = [offer for offer in picker.near if distance(offer) <= _CLOSE]
-    mended = tuned(scenario, close, _TUNED)
+    mended = yield from tuned(scenario, close, _TUNED)
     offers += mended
     devices = {(o.device.name, o.count) for o in mended}
     near = [o for o in picker.near if (o.device.name, o.count) not in devices]
-    state = _state(offers, near, tally, rank, finished=True)
-    yield state
-    if verify and state.offers:
-        for step in verifying(scenario, state.offers, verify):
-            if step.number < 0:
-                yield replace(state, offers=step.offers)
+    yield Look(len(offers), True, partial(_state, offers, near, tally, rank, finished=True))
 
 
 def _order(rank: Rank) -> Callable[[Combination], tuple[Any, ...]]:
@@ -111,8 +136,8 @@ def _order(rank: Rank) -> Callable[[Combination], tuple[Any, ...]]:
 class _Tally:
     """Counts of what failed, with the nearest of each reason."""
 
-    def __init__(self, total: int) -> None:
-        self.total, self.searched, self.meeting, self.estimated = total, 0, 0, 0
+    def __init__(self) -> None:
+        self.total = self.searched = self.meeting = self.estimated = 0
         self._failed: dict[Reason, int] = {}
         self._nearest: dict[Reason, tuple[Combination, Shortfall]] = {}
 
@@ -150,7 +175,7 @@ def _state(
 
 
 class _Picker:
-    """Of one device and count after the other the best combination."""
+    """Of one device and count after the other the best combination.  None follows every estimate."""
 
     def __init__(self, base: Scenario, tally: _Tally) -> None:
         self._base, self._rank, self._tally = base, base.search.rank, tally
@@ -159,7 +184,7 @@ class _Picker:
         self._by_width = self._rank in ("price", "devices")
         self._met: dict[str, float] = {}  # bits a weight with which fewer of the same device do
 
-    def best_of(self, group: list[Combination]) -> Offer | None:
+    def best_of(self, group: list[Combination]) -> Generator[None, None, Offer | None]:
         """The best of one device and count, None where none meets every target."""
         first = group[0]
         bits = self._met.get(first.device.name)
@@ -173,6 +198,7 @@ class _Picker:
         for combination in self._in_turn(group, fastest):
             left.remove(combination)
             offer = self._tried(combination)
+            yield
             if offer is None:
                 continue
             if not offer.missed:
@@ -187,7 +213,7 @@ class _Picker:
             if combination is fastest and distance(offer) > _FAR and self._has_room(offer):
                 break
         if best is None and closest is not None and distance(closest) <= _FAR:
-            best = self._with_most_copies(left)
+            best = yield from self._with_most_copies(left)
         if best is not None:
             self._met.setdefault(best.device.name, _bits(best))
         elif closest is not None:
@@ -196,7 +222,7 @@ class _Picker:
             self._tally.alike(len(left), closest.missed[0])
         return best
 
-    def _with_most_copies(self, left: list[Combination]) -> Offer | None:
+    def _with_most_copies(self, left: list[Combination]) -> Generator[None, None, Offer | None]:
         """After a near miss: copies that are less divided have fewer users to wait for each."""
         pairs: dict[tuple[str, str], Combination] = {}
         for combination in sorted(left, key=_degree):
@@ -204,6 +230,7 @@ class _Picker:
         for combination in pairs.values():
             left.remove(combination)
             offer = self._tried(combination)
+            yield
             if offer is not None and not offer.missed:
                 return offer
         return None
@@ -227,7 +254,7 @@ class _Picker:
             self._tally.meeting += 1
         return found
 
-    def refined(self, offers: list[Offer], space: list[Combination]) -> list[Offer]:
+    def refined(self, offers: list[Offer], space: list[Combination]) -> Generator[None, None, list[Offer]]:
         """The first few with every layout and format tried, as many as ``_REFINED`` estimates allow."""
         order = sorted(offers, key=lambda o: merit(o, self._rank))
         groups: dict[tuple[str, int], list[Combination]] = {}
@@ -241,9 +268,11 @@ class _Picker:
             tried += len(others)
             if tried > _REFINED:
                 break
-            found = [estimated(self._base, c) for c in others]
-            better = [o for o in found if isinstance(o, Offer) and not o.missed]
-            order[i] = min([offer, *better], key=lambda o: merit(o, self._rank))
+            for combination in others:
+                found = estimated(self._base, combination)
+                yield
+                if isinstance(found, Offer) and not found.missed:
+                    order[i] = min(order[i], found, key=lambda o: merit(o, self._rank))
         return order
 
     def _in_turn(self, group: list[Combination], fastest: Combination) -> Iterator[Combination]:
@@ -292,4 +321,4 @@ def _degree(combination: Combination) -> int:
     return combination.deployment.tensor_parallel * combination.deployment.pipeline_parallel
 
 
-__all__ = ["Failure", "Recommendation", "recommend", "verified_one", "verifying"]
+__all__ = ["Failure", "Look", "Recommendation", "looks", "recommend", "verified_one", "verifying"]

@@ -8,6 +8,7 @@ every unit at its peak.  A bound is never more than the estimate, so nothing goo
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -162,22 +163,26 @@ def _divisors(count: int) -> Iterator[int]:
 
 def combinations(base: Scenario) -> tuple[Combination, ...]:
     """Every combination, those that the bounds rule out with the reason."""
+    return tuple(chain.from_iterable(combining(base)))
+
+
+def combining(base: Scenario) -> Iterator[list[Combination]]:
+    """``combinations`` part by part, a few milliseconds each; some parts are empty."""
     devices = devices_of(base)
     field, work = Field(devices), Load(base)
-    found: list[Combination] = []
     caches = cache_formats(base)
     for count in counts(base):
         places = layouts(base, count)
         for weights in weight_formats(base):
             peaks = field.peaks(weights)
             native = _supported(base, devices, weights)
+            yield []
             for place in places:
                 if not _is_allowed(base, place):
                     continue
                 for cache in caches:
                     bounds = work.bounds(field, peaks, place, weights, cache)
-                    found.extend(_judged(base, field, place, weights, cache, native, bounds))
-    return tuple(found)
+                    yield list(_judged(base, field, place, weights, cache, native, bounds))
 
 
 def _supported(base: Scenario, devices: tuple[Accelerator, ...], weights: str) -> list[bool]:

@@ -4,7 +4,7 @@ The search ranks by means.  An offer whose percentile misses a target is tried w
 engine; where none helps it goes behind all that may yet do, with what was found.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 
 from core.planning.capacity_search import trial_of
@@ -79,8 +79,11 @@ def _best_of(base: Scenario, offer: Offer) -> Offer:
     return offer
 
 
-def tuned(base: Scenario, near: list[Offer], most: int) -> list[Offer]:
-    """Of near misses those that meet every target with other settings, after ``most`` estimates at most."""
+def tuned(base: Scenario, near: list[Offer], most: int) -> Generator[None, None, list[Offer]]:
+    """Of near misses those that meet every target with other settings, after ``most`` estimates at most.
+
+    None follows every estimate.
+    """
     found, left = list[Offer](), most
     for offer in sorted(near, key=distance):
         for settings in variants(offer.scenario, offer.missed):
@@ -88,6 +91,7 @@ def tuned(base: Scenario, near: list[Offer], most: int) -> list[Offer]:
                 return found
             left -= 1
             other = estimated(base, replace(offer.combination, settings=settings))
+            yield
             if isinstance(other, Offer) and not other.missed:
                 found.append(other)
                 break

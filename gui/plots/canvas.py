@@ -107,10 +107,14 @@ class Frame:
 
     def points(self, xs: FloatArray, ys: FloatArray) -> QPolygonF:
         """A curve in pixels."""
+        return polygon_of(*self.pixels(xs, ys))
+
+    def pixels(self, xs: FloatArray, ys: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Columns and rows of many values at once."""
         inner = max(1.0, self.rect.height() - self.headroom)
         px = self.rect.left() + (xs - self.x0) / max(self.x1 - self.x0, 1e-12) * self.rect.width()
         py = self.rect.bottom() - np.minimum(ys / max(self.y.end, 1e-12), 1.2) * inner
-        return polygon_of(px, py)
+        return px, py
 
     def grid(self, draw: Draw, labels: bool = True) -> None:
         """Horizontal lines with their values at the left, and the base line."""

@@ -11,7 +11,9 @@ from gui.widgets import paint
 
 
 class Heading(QWidget):
-    """72 px, 60 when small.  Never wraps; what is cut is told by the tooltip."""
+    """72 px, 60 when small.  Never wraps: where there is no room it is set smaller, and what is cut all the
+    same is told by the tooltip.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,12 +66,16 @@ class Heading(QWidget):
         room = max(0, right - GUTTER)
         top, gap = (t.px(4), t.px(2)) if self._small else (t.px(10), t.px(3))
         line, second = t.px(28), t.px(20)
-        cut = paint.width(t.font("title20"), self.headline) > room
-        tip = self.headline if cut else self.detail if paint.width(t.font("body"), self.detail) > room else ""
+        large = paint.width(t.font("title20"), self.headline) <= room
+        font = t.font("title20" if large else "body_semibold")
+        cut = paint.width(font, self.headline) > room
+        fits = paint.width(t.font("body"), self.detail) <= room
+        line_font = t.font("body" if fits else "caption")
+        tip = self.headline if cut else "" if paint.width(line_font, self.detail) <= room else self.detail
         if self.toolTip() != plain(tip):
             self.setToolTip(plain(tip))
-        paint.text(painter, QRectF(GUTTER, top, room, line), self.headline, t.font("title20"), t.ink)
+        paint.text(painter, QRectF(GUTTER, top, room, line), self.headline, font, t.ink)
         box = QRectF(GUTTER, top + line + gap, room, second)
-        paint.text(painter, box, self.detail, t.font("body"), t.ink2)
+        paint.text(painter, box, self.detail, line_font, t.ink2)
         paint.hairline(painter, 0, self.height() - 1, self.width(), self.height() - 1, t.line)
         painter.end()

@@ -62,7 +62,7 @@ class RecommendWorkspace(WorkPage):
         self._plot_later = QTimer(self, singleShot=True)
         self._plot_later.timeout.connect(self._show_points)
         self._back = QTimer(self, singleShot=True, interval=_SAID_MS)
-        self._back.timeout.connect(lambda: self.copy.setText(context.words("recommending.copy")))
+        self._back.timeout.connect(self._fit_heads)
         self._build()
         self._restyle()
 
@@ -81,8 +81,7 @@ class RecommendWorkspace(WorkPage):
         self.open = self._button("open", "", lambda: self.open_entry(self.entry))
         self.open.setProperty("kind", "primary")
         self.open.setToolTip(words("recommending.open_help"))
-        for button in (self.copy, self.cancel):
-            self.heading.add(button)
+        self._head(self.copy, self.cancel)
         self.chosen_text = Text("body_medium", "ink")
         self.chosen_text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.table = GridTable(words("recommending.title"), 32)

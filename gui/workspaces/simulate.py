@@ -77,8 +77,7 @@ class SimulateWorkspace(WorkPage):
         self.form.trace_asked.connect(self.traces.ask)
         self.save = self._button("save_records", "export", self._save)
         self.save.setEnabled(False)
-        for button in (self.save, self.cancel):
-            self.heading.add(button)
+        self._head(self.save, self.cancel)
         self.strip = FigureStrip()
         self.pages = SimulatePages(words)
         self.pages.tab_chosen.connect(self.show_tab)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, QTimer
-from PySide6.QtGui import QHideEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.errors import Problem
@@ -21,6 +21,7 @@ from gui.workspaces.settings_form import SettingsForm
 if TYPE_CHECKING:
     from gui.workspaces.registry import Context
 
+_NARROW = 640  # px of the heading
 _SHOW_WORK_MS = 300  # what takes longer says how far it is, and can be cancelled
 
 
@@ -36,6 +37,7 @@ class WorkPage(QWidget):
         self._context, self._words, self._keeper = context, context.words, context.keeper
         self._active = self._stopped = self._small = False
         self._works: list[Work] = []
+        self._heads: list[tuple[QPushButton, str]] = []
         self._icons: list[tuple[QPushButton, str, int]] = []
         self._rest = QTimer(self, singleShot=True, interval=rest_ms)
         self._rest.timeout.connect(self._begin)
@@ -89,6 +91,25 @@ class WorkPage(QWidget):
         if picture:
             self._icons.append((button, picture, size))
         return button
+
+    def _head(self, *buttons: QPushButton) -> None:
+        """Buttons at the right of the sentence."""
+        for button in buttons:
+            self._heads.append((button, button.text()))
+            button.setToolTip(button.text())
+            button.setAccessibleName(button.text())
+            self.heading.add(button)
+
+    def _fit_heads(self) -> None:
+        """Pictures only where the sentences need the room."""
+        narrow = self.heading.width() < theme().px(_NARROW)
+        for button, text in self._heads:
+            button.setText("" if narrow else text)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Another width."""
+        super().resizeEvent(event)
+        self._fit_heads()
 
     def _lay_out(self, form: SettingsForm, parts: Sequence[QWidget]) -> QVBoxLayout:
         """Form, hairline, heading and parts; the column of the parts."""

@@ -144,7 +144,7 @@ def test_a_search_is_kept_too(
 
     before = searched(window)
     written(window, qtbot)
-    monkeypatch.setattr("gui.search_work.recommend", lambda *_, **__: pytest.fail("it searched"))
+    monkeypatch.setattr("gui.search_work.looks", lambda *_, **__: pytest.fail("it searched"))
     again = make_window()
     again.show()
     again.document.load(saved)
