@@ -1,12 +1,13 @@
 """How requests fared: the share of them within a time; first token, per token, whole answer."""
 
 import numpy as np
-from PySide6.QtCore import QRectF
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QWidget
 
 from core.quantities import FloatArray
-from core.units import bare, time_in
-from core.words import Words
+from core.units import bare, show_time, time_in
+from core.words import Words, percent
 from gui.plots.canvas import Canvas, Frame, stroke
 from gui.plots.draw import Draw
 from gui.plots.scales import Axis, value_axis
@@ -24,16 +25,20 @@ class Spread(Canvas):
         super().__init__(parent)
         self._words = words
         self._shot: Shot | None = None
+        self._drawn: list[tuple[Frame, str, FloatArray, float]] = []  # frame, kind, sorted s, factor
+        self._pointer: QPointF | None = None
+        self.setMouseTracking(True)
         self.setAccessibleName(words("simulating.spread.title"))
 
     def show_shot(self, shot: Shot | None) -> None:
         """Show a run."""
-        self._shot = shot
+        self._shot, self._pointer = shot, None
         self.refill()
 
     def still(self, draw: Draw) -> None:
         """Title, and a curve each."""
         t, words = draw.theme, self._words
+        self._drawn = []
         place = draw.text(0, t.px(10), words("simulating.spread.title"), t.ink, role="body_semibold")
         draw.text(place.right() + 10, t.px(10), words("simulating.spread.caption"), t.ink3)
         gap = t.px(40)
@@ -75,6 +80,7 @@ class Spread(Canvas):
         unit, factor = ("ms", 1e3) if most < 1.0 else ("s", 1.0)
         axis = value_axis(most * factor)
         frame.x1 = axis.end
+        self._drawn.append((frame, kind, values, factor))
         shares = 100.0 * np.arange(1, len(values) + 1) / len(values)
         if len(values) > 400:
             keep = np.unique(np.linspace(0, len(values) - 1, 400).astype(np.int64))
@@ -106,3 +112,45 @@ class Spread(Canvas):
             draw.line(x + 0.5, frame.rect.bottom() - 4, x + 0.5, frame.rect.bottom(), t.axis)
             if x + draw.width(text) / 2 < last.left() - 6:
                 draw.text(x, y, text, t.ink3, align="centre")
+
+    # -- pointer ---------------------------------------------------------------------------------
+
+    def reading_at(self, place: QPointF) -> tuple[str, QPointF, Frame] | None:
+        """What is said of a place, where its point stands on the curve, and in which plot."""
+        for frame, kind, values, factor in self._drawn:
+            if not frame.rect.left() <= place.x() <= frame.rect.right():
+                continue
+            seconds = frame.value_at(place.x()) / factor
+            share = float(np.searchsorted(values, seconds, side="right")) / len(values)
+            name = "simulating.table.end_to_end" if kind == "end_to_end" else f"simulating.curve.{kind}"
+            said = self._words(
+                "simulating.spread.reading",
+                name=self._words(name),
+                time=show_time(seconds),
+                share=percent(share),
+            )
+            return said, QPointF(place.x(), frame.py(100.0 * share)), frame
+        return None
+
+    def moving(self, draw: Draw) -> None:
+        """The pointer's hairline, its point, and the reading in place of the caption."""
+        found = self.reading_at(self._pointer) if self._pointer is not None else None
+        if found is None:
+            return
+        said, at, frame = found
+        t = draw.theme
+        draw.line(at.x(), frame.rect.top() + t.px(16), at.x(), frame.rect.bottom(), t.control)
+        draw.dot(at.x(), at.y(), t.curve)
+        left = draw.width(self._words("simulating.spread.title"), "body_semibold") + 10
+        draw.fill(QRectF(left - 2, 0, self.width() - left + 2, t.px(20)), t.canvas)
+        draw.text(left, t.px(10), said, t.ink2)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Read what is under the pointer."""
+        self._pointer = event.position()
+        self.update()
+
+    def leaveEvent(self, event: object) -> None:
+        """Read nothing."""
+        self._pointer = None
+        self.update()
