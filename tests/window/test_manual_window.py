@@ -5,10 +5,13 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QImage, QTextDocument
 from pytestqt.qtbot import QtBot
 
-from core.manual import PAGES, slug
-from core.words import Words
+from core.manual import PAGES, headings, slug
+from core.words import LANGUAGES, Words
+from gui.forms.section import Section
 from gui.help.manual import Manual
+from gui.help.places import place_of
 from gui.window import MainWindow
+from gui.workspaces.registry import KEYS
 
 IMAGE = QTextDocument.ResourceType.ImageResource.value
 
@@ -84,3 +87,34 @@ def test_another_language_keeps_the_page(manual: Manual, window: MainWindow) -> 
     assert again.isVisible()
     assert again.key == "symptoms"
     assert Words("zh_CN")("symptoms.title")[:2] in again.view.toPlainText()
+
+
+@pytest.fixture
+def shown(qtbot: QtBot, window: MainWindow) -> MainWindow:
+    with qtbot.waitSignal(window.plots_shown, timeout=20_000):
+        window.show()
+        window.activateWindow()
+    return window
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_f1_opens_the_section_of_the_form_that_has_the_focus(shown: MainWindow, language: str) -> None:
+    shown.language.choose(language)
+    sections = shown.workspace.forms.findChildren(Section)
+    assert len(sections) >= 6
+    known = {slug(name) for _, name in headings("estimate", Words(language))}
+    asked = set()
+    for section in sections:
+        section.head.setFocus()
+        page_key, heading = place_of(shown)
+        assert page_key == "estimate"
+        assert heading in known
+        asked.add(heading)
+    assert len(asked) >= 6
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_f1_opens_the_page_of_the_workspace(shown: MainWindow, key: str) -> None:
+    shown.stack.show_key(key)
+    shown.stack.setFocus()
+    assert place_of(shown)[0] == key
