@@ -44,6 +44,9 @@ _PARTS: tuple[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], ...] = (
             ("move", ("Left", "Right")),
             ("move_more", ("PgUp", "PgDown")),
             ("ends", ("Home", "End")),
+            ("take_line", ("Space",)),
+            ("move_line", ("Up", "Down")),
+            ("unfold", ("Return",)),
         ),
     ),
     (
