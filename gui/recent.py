@@ -22,7 +22,7 @@ class RecentFiles:
         content = read_small(self._path)
         try:
             names = json.loads(content) if content else []
-        except ValueError:
+        except (ValueError, RecursionError):
             names = []
         if not isinstance(names, list):
             return []

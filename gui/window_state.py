@@ -5,7 +5,7 @@ Kept in ``window.ini``; what cannot be read there is as good as not kept.
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSettings, QSize
+from PySide6.QtCore import QByteArray, QSettings, QSize
 
 if TYPE_CHECKING:
     from gui.window import MainWindow
@@ -24,7 +24,7 @@ class WindowState:
         """Size and forms as they were left, or as they are at first; before the window is shown."""
         window, settings = self._window, self._settings
         geometry = settings.value("geometry") if settings is not None else None
-        if geometry is None or not window.restoreGeometry(geometry):
+        if not isinstance(geometry, QByteArray) or not window.restoreGeometry(geometry):
             window.resize(FIRST.boundedTo(window.screen().availableSize()))
         if settings is None:
             return

@@ -34,6 +34,7 @@ class Manual(QWidget):
         self.search.setPlaceholderText(words("manual.search"))
         self.search.setAccessibleName(words("manual.search"))
         self.search.setClearButtonEnabled(False)
+        self._magnifier = self.search.addAction(icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         self.contents = QListWidget(self)
         self.contents.setAccessibleName(words("manual.contents"))
         self.contents.setProperty("plain", True)
@@ -134,7 +135,5 @@ class Manual(QWidget):
         palette.setColor(palette.ColorRole.Window, t.side)
         self.setPalette(palette)
         self.search.setFixedHeight(t.px(28))
-        for action in self.search.actions():
-            self.search.removeAction(action)
-        self.search.addAction(icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        self._magnifier.setIcon(icon("search"))
         self.view.restyle()
