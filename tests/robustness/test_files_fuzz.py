@@ -1,6 +1,10 @@
-"""Any bytes at all: a scenario or a typed refusal whose sentence can be spoken."""
+"""Any bytes at all: a scenario or a typed refusal whose sentence can be spoken.
+
+INFEROMETER_FUZZ=20000 sets the number of inputs of each test for a long run.
+"""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ from core.importers.teaching_config import is_teaching_config
 from core.words import Words
 
 WORDS = Words("en")
+LONG = int(os.environ.get("INFEROMETER_FUZZ", "0"))
 SAMPLE = sorted((Path(__file__).parents[2] / "resources" / "samples").glob("*.json"))[0].read_bytes()
 
 ATOMS = (
@@ -53,19 +58,19 @@ def places(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 PLACES = [place for place in places(json.loads(SAMPLE)) if place]
 
 
-@settings(max_examples=300)
+@settings(max_examples=LONG or 300)
 @given(st.binary(max_size=400))
 def test_any_bytes(data: bytes) -> None:
     attempt(data)
 
 
-@settings(max_examples=300)
+@settings(max_examples=LONG or 300)
 @given(st.integers(0, len(SAMPLE)), st.integers(0, 40), st.binary(max_size=40))
 def test_a_good_file_spoilt_somewhere(start: int, length: int, instead: bytes) -> None:
     attempt(SAMPLE[:start] + instead + SAMPLE[start + length :])
 
 
-@settings(max_examples=300)
+@settings(max_examples=LONG or 300)
 @given(st.sampled_from(PLACES), TREES)
 def test_a_good_file_with_anything_in_any_field(place: tuple[Any, ...], value: Any) -> None:
     tree = json.loads(SAMPLE)
@@ -76,7 +81,7 @@ def test_a_good_file_with_anything_in_any_field(place: tuple[Any, ...], value: A
     attempt(json.dumps(tree).encode())
 
 
-@settings(max_examples=200)
+@settings(max_examples=LONG or 200)
 @given(TREES)
 def test_recognising_never_fails(tree: Any) -> None:
     assert isinstance(is_teaching_config(tree), bool)

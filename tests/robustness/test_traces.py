@@ -6,10 +6,11 @@ Forms: Azure LLM inference traces
 """
 
 import json
+import os
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.cli import main
@@ -25,6 +26,8 @@ AZURE = """TIMESTAMP,ContextTokens,GeneratedTokens
 MOONCAKE = """{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 48, 49]}
 {"timestamp": 30535, "input_length": 6472, "output_length": 26, "hash_ids": [46, 47, 98, 99]}
 """
+
+LONG = int(os.environ.get("INFEROMETER_FUZZ", "0"))
 
 
 def refused(text):
@@ -128,6 +131,7 @@ def test_a_million_rows():
     assert trace.prompt.sum() == sum(a for a, _ in numbers)
 
 
+@settings(max_examples=LONG or 100)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_trace_or_a_sentence(data):
     try:
@@ -136,6 +140,7 @@ def test_any_bytes_are_a_trace_or_a_sentence(data):
         assert Words("en").problem(error.problems[0])
 
 
+@settings(max_examples=LONG or 100)
 @given(
     st.lists(
         st.dictionaries(
