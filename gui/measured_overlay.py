@@ -27,8 +27,6 @@ _MOST = 2000  # marks: more cover one another
 
 def is_of(run: Run, scenario: Scenario, folder: Path | None) -> bool:
     """Whether a run is of this scenario, at whatever load."""
-    if not run.figures:
-        return False
     own = describe(run, scenario, folder).scenario
     if own is None:
         return False
@@ -55,9 +53,16 @@ def _near(one: float, other: float) -> bool:
 def marks_of(entries: Sequence[Entry], scenario: Scenario, folder: Path | None) -> Iterator[Marks | None]:
     """The marks of the runs that are of this scenario."""
     found: list[Run] = []
+    known: dict[object, bool] = {}
     for at in range(0, len(entries), _PORTION):
-        runs = [entry.run for entry in entries[at : at + _PORTION]]
-        found += [run for run in runs if is_of(run, scenario, folder)]
+        for entry in entries[at : at + _PORTION]:
+            run = entry.run
+            key = run.setting, run.figure("prefix_hit_share")
+            if key not in known:
+                known[key] = is_of(run, scenario, folder)
+                yield None
+            if known[key] and run.figures:
+                found.append(run)
         yield None
         if len(found) > _MOST:
             break

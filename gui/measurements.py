@@ -81,7 +81,7 @@ class Measurements(QObject):
         chosen = tuple(paths)
 
         def job() -> Iterator[object]:
-            from gui.validation import readings
+            from gui.validation_work import readings
 
             yield from readings(chosen, text, name)
 

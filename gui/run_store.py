@@ -3,6 +3,7 @@
 One job after the other.  Another window may write the same log: ``look`` asks whether it has.
 """
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from core.evidence.run_log import DATABASE, Entry, RunLog, project_key
 from gui.background import Work
 from gui.document import Document
 
+MANY = 5000  # runs that are many
 Job = Callable[[], object]
 
 
@@ -57,6 +59,20 @@ class MemoryLog:
     def stamp(self, _project: str) -> int:
         """Another number after every change."""
         return self._changes
+
+
+def _entries(log: RunLog | MemoryLog, project: str) -> tuple[Entry, ...]:
+    """The runs of a project; many are put out of the way of the search for circles, which would halt all."""
+    searching = gc.isenabled()
+    gc.disable()
+    try:
+        found = log.entries(project)
+        if len(found) > MANY:
+            gc.freeze()
+    finally:
+        if searching:
+            gc.enable()
+    return found
 
 
 class RunStore(QObject):
@@ -105,7 +121,7 @@ class RunStore(QObject):
     def load(self) -> None:
         """Read the runs of the project."""
         log, project = self.log, self.project
-        self._do(lambda: (project, log.stamp(project), log.entries(project)), self._take_entries)
+        self._do(lambda: (project, log.stamp(project), _entries(log, project)), self._take_entries)
 
     def look(self) -> None:
         """Read again where another window has changed the runs."""
@@ -126,7 +142,7 @@ class RunStore(QObject):
         def job() -> object:
             last = max((entry.id for entry in log.entries(project)), default=0)
             new = log.add(project, runs)
-            entries = log.entries(project)
+            entries = _entries(log, project)
             fresh = tuple(entry for entry in entries if entry.id > last)
             return project, log.stamp(project), entries, fresh, len(runs) - new
 
@@ -142,7 +158,7 @@ class RunStore(QObject):
 
         def job() -> object:
             log.add(project, runs)
-            return project, log.stamp(project), log.entries(project)
+            return project, log.stamp(project), _entries(log, project)
 
         self._do(job, self._take_entries)
 
@@ -152,7 +168,7 @@ class RunStore(QObject):
 
         def job() -> object:
             log.remove(project, [entry.id for entry in gone])
-            return project, log.stamp(project), log.entries(project)
+            return project, log.stamp(project), _entries(log, project)
 
         def done(found: object) -> None:
             self._take_entries(found)

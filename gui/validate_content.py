@@ -4,17 +4,16 @@ import json
 import math
 from functools import cache
 
-import numpy as np
-
 import resources
 from core.evidence.causes import differs
 from core.evidence.operator_pairs import OperatorRow
 from core.evidence.pairing import Comparison, LedgerRow, Pair
-from core.evidence.run import Run
+from core.evidence.run import FIGURES, Run
 from core.evidence.runs_told import shown_figure
 from core.spec.checks import LABELS
 from core.units import memory_size, memory_unit, show_count, show_time, show_tokens, three_digits
 from core.words import Words, counted, percent
+from gui.plot_tables import DataTable
 from gui.validation import FAR, WITHIN, Board, Move, Suggestion, View
 from gui.widgets.cause_list import CauseText
 from gui.widgets.grid_table import Cell, Column, Row
@@ -54,21 +53,21 @@ def headline(board: Board, view: View, words: Words) -> str:
     points = view.points
     if not len(points):
         return words("validating.headline.nothing_compared")
-    median = float(np.median(np.abs(points.errors)))
-    inside = words.phrase(percent(float(np.mean(points.inside))))
+    summary = view.summary
+    inside = words.phrase(percent(summary.inside))
     n = show_count(len(points))
     key = "validating.headline.one" if len(points) == 1 else "validating.headline.many"
-    return words(key, n=n, median=words.phrase(percent(median)), inside=inside)
+    return words(key, n=n, median=words.phrase(percent(summary.median)), inside=inside)
 
 
 def detail(board: Board, view: View, words: Words) -> str:
     """What the sentence stands on, and what misses."""
     said = [words("validating.detail.promise", share=words.phrase(percent(PROMISED)))]
     if not board.finished:
-        done, all_ = show_count(len(board.pairs)), show_count(len(board.entries))
+        done, all_ = show_count(len(board.pairs)), show_count(board.every)
         return words("validating.detail.working", done=done, all=all_)
     if len(view.points):
-        far = int((np.abs(view.points.errors) > FAR).sum())
+        far = view.summary.far
         if far:
             key = "validating.detail.far_one" if far == 1 else "validating.detail.far"
             said.append(words(key, n=show_count(far), share=words.phrase(percent(FAR))))
@@ -80,10 +79,34 @@ def detail(board: Board, view: View, words: Words) -> str:
             key = "validating.detail.slow" if slow else "validating.detail.fast"
             name = name_of(view.group, worst.name, words)
             said.append(words(key, name=name))
-    without = len(view.runs) - len(np.unique(view.points.run)) if view.figure else len(view.runs)
-    if without and not len(view.points):
+    if len(view.runs) and not len(view.points):
         said = [words("validating.detail.why_nothing")]
     return words.sentences(said)
+
+
+def points_table(board: Board | None, view: View | None, words: Words) -> DataTable | None:
+    """A row for each point, in the unit of the figure."""
+    if board is None or view is None or not len(view.points):
+        return None
+    unit = FIGURES[view.figure]
+    keys = ("measured", "predicted", "band_low", "band_high")
+    heads = (
+        words("validating.columns.run"),
+        words("validating.fields.engine"),
+        words("validating.fields.device"),
+        words("validating.plot.x_batch"),
+        words("validating.plot.x_length"),
+        *(f"{words(f'validating.columns.{key}')} [{unit}]" for key in keys),
+    )
+    points, rows = view.points, []
+    numbers = (points.batch, points.length, points.measured, points.predicted, points.low, points.high)
+    for i, run in enumerate(points.run.tolist()):
+        pair = board.pairs[run]
+        of = pair.run.setting
+        device = pair.scenario.accelerator.name if pair.scenario is not None else of.accelerator
+        texts = (run_place(pair.run), name_of("engine", of.engine, words), device)
+        rows.append((*texts, *(float(column[i]) for column in numbers)))
+    return DataTable(heads, tuple(rows))
 
 
 def group_table(view: View, words: Words) -> tuple[list[Column], list[Row]]:

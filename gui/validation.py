@@ -1,37 +1,22 @@
-"""Measured runs beside their predictions, worked out off the interface thread, as arrays nobody changes."""
+"""Measured runs beside their predictions as arrays that nobody changes, filtered and grouped."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import InferometerError
-from core.estimator import estimate
-from core.evidence.calibrate import CalibrationResult, calibrate
-from core.evidence.causes import Cause, differs, likely_causes
-from core.evidence.diagnose import Diagnosis, Observed, diagnose
-from core.evidence.operator_pairs import OperatorRow, operator_rows
-from core.evidence.pairing import Comparison, Pair, pair_runs
-from core.evidence.readers.common import Reading, together
-from core.evidence.readers.detect import read_files, read_text
+from core.evidence.causes import Cause
+from core.evidence.pairing import Comparison, Pair
 from core.evidence.run import FIGURES
 from core.evidence.run_log import Entry
-from core.evidence.run_scenario import that_starts
-from core.memory.capacity import Change
 from core.quantities import FloatArray
-from core.results import Estimate
-from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.spec.search import Search
 from core.spec.workload import Targets
 
 FAR = 0.25  # of an error that is worth a look
 WITHIN = 0.2  # the band around the line of the plot
-_FIRST, _PORTION = 64, 500  # runs that are paired together
-_MOST_LOOKED_AT = 6  # runs of a group whose causes are looked for
 GROUPS = ("device", "engine", "model", "figure", "tool")
 IntArray = NDArray[np.int64]
 
@@ -93,98 +78,23 @@ class Points:
 class Board:
     """Runs as far as they are predicted."""
 
-    entries: tuple[Entry, ...]  # all, also those that are not paired yet
+    entries: tuple[Entry, ...]  # those that are predicted already
     pairs: tuple[Pair, ...]
     names: dict[str, Names]  # by property: "tool", "engine", "device", "model"
     figures: tuple[str, ...]
     points: Points
-    finished: bool
+    every: int  # runs, with those that are still to be predicted
     base: Scenario
 
     @property
     def share(self) -> float:
         """How far it is."""
-        return len(self.pairs) / max(1, len(self.entries))
+        return len(self.pairs) / max(1, self.every)
 
-
-@dataclass(slots=True)
-class _Maker:
-    """Columns that grow with every portion."""
-
-    columns: tuple[list[Any], ...] = field(default_factory=lambda: tuple([] for _ in range(9)))
-    numbers: dict[str, list[int]] = field(default_factory=dict)
-    known: dict[str, dict[str, int]] = field(default_factory=dict)
-    figures: dict[str, int] = field(default_factory=dict)
-    runs: int = 0
-
-    def take(self, pair: Pair) -> None:
-        run, scenario = pair.run, pair.scenario
-        setting = run.setting
-        of = {
-            "tool": run.origin.tool,
-            "engine": setting.engine if scenario is None else scenario.engine.name,
-            "device": setting.accelerator if scenario is None else scenario.accelerator.name,
-            "model": setting.model if scenario is None else scenario.model.name,
-        }
-        for key, name in of.items():
-            known = self.known.setdefault(key, {})
-            self.numbers.setdefault(key, []).append(known.setdefault(name, len(known)))
-        batch = setting.concurrency or float(setting.requests or 1)
-        length = (
-            (setting.input_tokens or 0.0) + (setting.output_tokens or 0.0) + (setting.context_tokens or 0)
-        )
-        for place, one in _one_each(pair.comparisons):
-            figure = self.figures.setdefault(one.figure, len(self.figures))
-            row = (self.runs, figure, place, one.measured, one.predicted, one.low, one.high, batch, length)
-            for column, value in zip(self.columns, row, strict=True):
-                column.append(value)
-        self.runs += 1
-
-    def board(self, entries: tuple[Entry, ...], pairs: list[Pair], base: Scenario) -> Board:
-        run, figure, place = (np.array(column, dtype=np.int64) for column in self.columns[:3])
-        real = [np.array(column, dtype=float) for column in self.columns[3:]]
-        names = {
-            key: Names(np.array(self.numbers[key], dtype=np.int64), tuple(self.known[key]))
-            for key in self.numbers
-        }
-        finished = len(pairs) == len(entries)
-        return Board(
-            entries,
-            tuple(pairs),
-            names,
-            tuple(self.figures),
-            Points(run, figure, place, *real),
-            finished,
-            base,
-        )
-
-
-def _one_each(comparisons: Sequence[Comparison]) -> list[tuple[int, Comparison]]:
-    """One of each figure, the mean where there is one."""
-    found: dict[str, tuple[int, Comparison]] = {}
-    for place, one in enumerate(comparisons):
-        if one.figure not in found or one.statistic == "mean":
-            found[one.figure] = (place, one)
-    return list(found.values())
-
-
-def boards(entries: tuple[Entry, ...], base: Scenario, folder: Path | None) -> Iterator[Board | None]:
-    """Runs with their predictions: the first at once, then more and more of them, the complete one last."""
-    maker, pairs = _Maker(), []
-    at, portion, told = 0, _FIRST, 0
-    while at < len(entries):
-        runs = [entry.run for entry in entries[at : at + portion]]
-        for pair in pair_runs(runs, base, folder):
-            maker.take(pair)
-            pairs.append(pair)
-        at, portion = at + portion, _PORTION
-        if len(pairs) == len(entries) or len(pairs) >= 4 * told:
-            told = len(pairs)
-            yield maker.board(entries, pairs, base)
-        else:
-            yield None
-    if not entries:
-        yield maker.board(entries, pairs, base)
+    @property
+    def finished(self) -> bool:
+        """Whether all are predicted."""
+        return len(self.pairs) == self.every
 
 
 # -- what is asked of a board ----------------------------------------------------------------------
@@ -215,6 +125,16 @@ class Group:
     inside: float
 
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Errors of the figure in view: the median of their amounts, the share in the band, those far off."""
+
+    median: float = 0.0
+    inside: float = 0.0
+    far: int = 0
+    worst: int = -1  # the run that is furthest off
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
     """The answer: runs of the filters, the figure's points, groups."""
@@ -227,8 +147,17 @@ class View:
     points: Points
     series: IntArray  # number of each point's engine
     engines: tuple[str, ...]  # by that number
+    summary: "Summary"
     groups: tuple[Group, ...]
     group_of: IntArray  # number of each point's group; -1 where groups are of other figures too
+
+
+def _summary(points: Points) -> Summary:
+    if not len(points):
+        return Summary()
+    errors = np.abs(points.errors)
+    worst = int(points.run[int(errors.argmax())])
+    return Summary(float(np.median(errors)), float(np.mean(points.inside)), int((errors > FAR).sum()), worst)
 
 
 def view_of(board: Board, question: Question) -> View:
@@ -249,11 +178,25 @@ def view_of(board: Board, question: Question) -> View:
     groups, group_of = _grouped(board, points, mine, by)
     engines = board.names.get("engine")
     if engines is None or not len(mine):
-        return View(question, figure, by, runs, ids, mine, np.zeros(0, np.int64), (), groups, group_of)
+        return View(
+            question, figure, by, runs, ids, mine, np.zeros(0, np.int64), (), Summary(), groups, group_of
+        )
     of = engines.of_run[mine.run]
     used, series = np.unique(of, return_inverse=True)
     shown = tuple(engines.names[i] for i in used.tolist())
-    return View(question, figure, by, runs, ids, mine, series.astype(np.int64), shown, groups, group_of)
+    return View(
+        question,
+        figure,
+        by,
+        runs,
+        ids,
+        mine,
+        series.astype(np.int64),
+        shown,
+        _summary(mine),
+        groups,
+        group_of,
+    )
 
 
 def _usual(board: Board, points: Points) -> str:
@@ -309,9 +252,6 @@ class Move:
     after: float
 
 
-# -- causes ----------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """A likely cause: of one run, or of ``found`` of the ``looked`` runs of a group."""
@@ -323,96 +263,3 @@ class Suggestion:
     moved: tuple[tuple[Comparison, ...], ...]  # where to, for each of them
     found: int = 1
     looked: int = 1
-
-
-def suggestions(board: Board, chosen: Sequence[int]) -> Iterator[tuple[Suggestion, ...] | None]:
-    """Causes for a run, or for those of several that are furthest off."""
-    order = list(chosen)
-    if len(order) > 1:
-        order = [i for i in order if differs(board.pairs[i])]
-        order = sorted(order, key=lambda i: -_distance(board.pairs[i]))[:_MOST_LOOKED_AT]
-    met: dict[tuple[str, str], list[tuple[int, Cause]]] = {}
-    for i in order:
-        for cause in likely_causes(board.pairs[i]):
-            met.setdefault((cause.key, str(sorted(cause.text.values.items()))), []).append((i, cause))
-        yield None
-    made = [
-        Suggestion(
-            max((c for _, c in some), key=lambda c: c.rank),
-            sum(c.before for _, c in some) / len(some),
-            sum(c.after for _, c in some) / len(some),
-            tuple(i for i, _ in some),
-            tuple(c.comparisons for _, c in some),
-            len(some),
-            len(order),
-        )
-        for some in met.values()
-    ]
-    rank = {id(one): sum(c.rank for _, c in some) for one, some in zip(made, met.values(), strict=True)}
-    yield tuple(sorted(made, key=lambda one: -rank[id(one)]))[:_MOST_LOOKED_AT]
-
-
-_OF_SERVICE = ("model", "accelerator", "deployment", "precision", "engine", "workload", "speculative")
-
-
-def with_cause(scenario: Scenario, changes: Sequence[Change], own: Scenario | None) -> Scenario:
-    """The scenario with a likely cause in it; where the run ``own`` is of another service, that of the run.
-
-    Raises InferometerError where it cannot be.
-    """
-    given = {change.path: change.value for change in changes}
-    if own is not None and _subject(own) != _subject(scenario):
-        own = that_starts(own, scenario.engine.max_model_len)
-        scenario = scenario.model_copy(update={name: getattr(own, name) for name in _OF_SERVICE})
-    return with_values(scenario, given)
-
-
-def _subject(scenario: Scenario) -> tuple[str, str, str]:
-    return scenario.model.name, scenario.accelerator.name, scenario.engine.name
-
-
-def _distance(pair: Pair) -> float:
-    return max((abs(c.slow_error) for c in pair.comparisons), default=0.0)
-
-
-# -- one run, calibration, diagnosis ---------------------------------------------------------------
-
-
-def operators(pair: Pair) -> Iterator[tuple[OperatorRow, ...]]:
-    """A profiler's kernels by kind, beside the predicted step where there is one."""
-    point: Estimate | None = None
-    if pair.scenario is not None:
-        try:
-            point = estimate(that_starts(pair.scenario))
-        except InferometerError:
-            point = None
-    yield operator_rows(pair.run.operators, point)
-
-
-def calibrated(
-    entries: Sequence[Entry], base: Scenario, folder: Path | None, name: str
-) -> Iterator[CalibrationResult | None]:
-    """Fit to runs as the profile alone predicts them.  Raises InferometerError."""
-    plain = base.model_copy(update={"engine": base.engine.model_copy(update={"calibration": ""})})
-    pairs: list[Pair] = []
-    for at in range(0, len(entries), _PORTION):
-        pairs += pair_runs([entry.run for entry in entries[at : at + _PORTION]], plain, folder)
-        yield None
-    yield calibrate(pairs, name)
-
-
-def diagnosed(
-    scenario: Scenario, own: Scenario | None, observed: dict[Observed, float]
-) -> Iterator[Diagnosis]:
-    """Place what was observed: against the open scenario, or the one of a run.  Raises UnreadableFile."""
-    placed = scenario if own is None else that_starts(own, scenario.engine.max_model_len)
-    yield diagnose(placed, observed)
-
-
-def readings(paths: Sequence[Path], text: str, name: str) -> Iterator[Reading | None]:
-    """What files, or a pasted text, hold."""
-    found = [read_text(text, name)] if text else []
-    for path in paths:
-        found.append(read_files([path]))
-        yield None
-    yield together(found)

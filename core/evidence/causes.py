@@ -79,8 +79,15 @@ def differs(pair: Pair) -> bool:
 
 def likely_causes(pair: Pair, least: float = _LEAST_EXPLAINED) -> tuple[Cause, ...]:
     """What explains the difference, the likeliest first; () where there is none or nothing helps."""
+    *_, found = looked_for(pair, least)
+    return found or ()
+
+
+def looked_for(pair: Pair, least: float = _LEAST_EXPLAINED) -> Iterator[tuple[Cause, ...] | None]:
+    """The same bit by bit: None after every what-if, the causes last."""
     if pair.scenario is None or not (pair.comparisons or pair.ledger):
-        return ()
+        yield ()
+        return
     found = []
     speed_before, memory_before = _speed_error(pair.comparisons), _memory_error(pair.ledger)
     for tried in what_ifs(pair.run, pair.scenario):
@@ -88,12 +95,13 @@ def likely_causes(pair: Pair, least: float = _LEAST_EXPLAINED) -> tuple[Cause, .
         if before < 1e-3:
             continue
         cause = _tried(pair, pair.scenario, tried, before)
+        yield None
         if cause is not None and cause.explained >= least:
             found.append(cause)
     best: dict[str, Cause] = {}
     for cause in sorted(found, key=lambda c: -c.rank):
         best.setdefault(cause.key, cause)
-    return tuple(best.values())[:_MOST]
+    yield tuple(best.values())[:_MOST]
 
 
 def _tried(pair: Pair, scenario: Scenario, tried: WhatIf, before: float) -> Cause | None:

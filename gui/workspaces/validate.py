@@ -18,16 +18,8 @@ from gui.background import Work
 from gui.icons import icon
 from gui.sizes import Sizes
 from gui.theme import manager, theme
-from gui.validation import (
-    Board,
-    Suggestion,
-    View,
-    boards,
-    essence,
-    suggestions,
-    view_of,
-    with_cause,
-)
+from gui.validation import Board, Suggestion, View, essence, view_of
+from gui.validation_work import boards, suggestions, with_cause
 from gui.workspaces.heading import Heading
 from gui.workspaces.parts import Edge, Ground, ProgressBar
 from gui.workspaces.validate_calibrate import CalibratePage
@@ -37,6 +29,7 @@ from gui.workspaces.validate_pages import EmptyPage, ValidatePages
 from gui.workspaces.validate_runs import RunsInOut
 
 if TYPE_CHECKING:
+    from gui.workspace_tables import Given
     from gui.workspaces.registry import Context
 
 _REST_MS = 150  # after an edit, before runs are predicted anew
@@ -190,9 +183,15 @@ class ValidateWorkspace(QWidget):
         if key == "diagnose" and not self.diagnosis.values:
             self.diagnosis.fill_from(self._observed())
 
-    def pictures(self) -> list[tuple[str, QWidget]]:
-        """What can be given away as a picture."""
-        return [(self._words(f"validating.plot.{self.pages.plot.kind}"), self.pages.plot)]
+    def pictures(self) -> "list[Given]":
+        """The plot with its points."""
+        from gui.workspace_tables import Given
+
+        plot, words = self.pages.plot, self._words
+        if self.view is None or self.tab != "errors":
+            return []
+        title = words(f"validating.plot.{plot.kind}")
+        return [Given(title, plot, lambda: content.points_table(self.board, self.view, words))]
 
     # -- following -------------------------------------------------------------------------------
 
@@ -273,9 +272,7 @@ class ValidateWorkspace(QWidget):
 
     def _telling(self, view: View) -> int:
         """The run worth a look: the one that is furthest off."""
-        if not len(view.points):
-            return int(view.runs[0])
-        return int(view.points.run[int(abs(view.points.errors).argmax())])
+        return view.summary.worst if view.summary.worst >= 0 else int(view.runs[0])
 
     # -- choosing --------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from gui.background import Work
 from gui.exports import plain_name
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
-from gui.validation import calibrated
+from gui.validation_work import calibrated
 from gui.widgets.grid_table import GridTable
 from gui.workspaces.parts import Ground
 

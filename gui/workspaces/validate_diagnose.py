@@ -16,7 +16,7 @@ from gui.fields.quantity_edit import Number, QuantityEdit
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
 from gui.validate_content import run_title
-from gui.validation import diagnosed
+from gui.validation_work import diagnosed
 from gui.widgets.cause_list import CauseList, CauseText
 from gui.widgets.grid_table import GridTable
 from gui.widgets.link_button import LinkButton

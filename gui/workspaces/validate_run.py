@@ -12,7 +12,7 @@ from gui import validate_content as content
 from gui.background import Work
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
-from gui.validation import operators
+from gui.validation_work import operators
 from gui.widgets.grid_table import Column, GridTable, Row
 from gui.workspaces.parts import Ground
 

@@ -25,7 +25,8 @@ from core.words import Words
 from gui import validate_content as content
 from gui.paths import Paths
 from gui.plots.measured_marks import MarksSwitch
-from gui.validation import Question, boards, view_of
+from gui.validation import Question, view_of
+from gui.validation_work import boards
 from gui.window import MainWindow
 from gui.workspaces.validate import ValidateWorkspace
 from gui.workspaces.validate_runs import EXAMPLES
@@ -226,6 +227,14 @@ def test_filters_groups_and_the_three_pictures(shown: ValidateWorkspace, qtbot: 
     assert shown.run == 0 and shown.form.list.current == 0
     qtbot.keyClick(shown.form.list, Qt.Key.Key_Down)
     assert shown.run == 1
+
+
+def test_the_plot_is_given_away_with_its_points(shown: ValidateWorkspace) -> None:
+    (given,) = window_of(shown).stack.pictures()
+    table = given.table()
+    assert given.widget is shown.pages.plot and table is not None
+    assert len(table.rows) == 8 and table.rows[0][0] == "example-vllm-bench.jsonl:1"
+    assert table.rows[3][5] == pytest.approx(read_files([BENCH]).runs[3].figure("time_per_output_token"))
 
 
 # -- causes ----------------------------------------------------------------------------------------
