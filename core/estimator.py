@@ -7,6 +7,7 @@ import numpy as np
 
 from core.catalog.calibrations import applying
 from core.explain.calibration_state import calibration_notes
+from core.explain.crowding import crowding_notes
 from core.explain.verdict import judge
 from core.memory.build import build_ledger
 from core.memory.capacity import Capacity, capacity, queues, starts
@@ -44,6 +45,7 @@ def estimate(scenario: Scenario) -> Estimate:
         *(p for p in check(scenario) if p.severity != "error"),
         *memory_notes(scenario, ledger),
         *calibration_notes(scenario),
+        *crowding_notes(scenario, ceiling),
     )
     verdict = judge(scenario, ledger, ceiling, speed)
     fitted = applying(scenario)

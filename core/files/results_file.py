@@ -29,7 +29,7 @@ FORMAT = "inferometer-results"
 SCHEMA = 1
 ENDING = ".results"  # after the whole name of the scenario's file
 MAX_BYTES = 16 * 2**20
-MOST_REQUESTS = 20_000  # whose fates are kept; of longer runs the figures and the course are
+MOST_REQUESTS = 100_000  # whose fates are kept; of longer runs the figures and the course are
 
 
 @dataclass(frozen=True, slots=True, eq=False)

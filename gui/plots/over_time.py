@@ -108,7 +108,7 @@ class OverTime(Canvas):
         self._lay_out()
         for frame in self._frames[1:2]:
             frame.y = _PERCENT
-        if self.shot is None or not len(self.shot.fates):
+        if self.shot is None or not len(self.shot.result.over.time):
             self._empty(draw)
             return
         self._requests(draw, self._frames[0])

@@ -100,8 +100,7 @@ class TimeSlider(QWidget):
         if x < theme().px(_BUTTON) + 6:
             self.play(not self.playing)
         elif x > track.right() + 8:
-            self.speed = _SPEEDS[(_SPEEDS.index(self.speed) + 1) % len(_SPEEDS)]
-            self.update()
+            self._faster(1 if self.speed < _SPEEDS[-1] else 1 - len(_SPEEDS))
         elif x >= track.left() - 8:
             self._held = True
             self.play(False)
@@ -124,17 +123,25 @@ class TimeSlider(QWidget):
         """The drag is over."""
         self._held = False
 
+    def _faster(self, steps: int) -> None:
+        """Another speed, within those there are."""
+        at = _SPEEDS.index(self.speed) + steps
+        self.speed = _SPEEDS[min(len(_SPEEDS) - 1, max(0, at))]
+        self.update()
+
     def _to(self, x: float) -> None:
         track = self._track()
         self.set_time((x - track.left()) / track.width() * self.end)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Space plays and pauses, arrows move."""
+        """Space plays and pauses, arrows to the sides move, up and down change the speed."""
         key = Qt.Key(event.key())
         moves = {Qt.Key.Key_Left: -0.005, Qt.Key.Key_Right: 0.005, Qt.Key.Key_PageUp: 0.05}
         moves |= {Qt.Key.Key_PageDown: -0.05, Qt.Key.Key_Home: -1.0, Qt.Key.Key_End: 1.0}
         if key in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.play(not self.playing)
+        elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            self._faster(1 if key == Qt.Key.Key_Up else -1)
         elif key in moves:
             self.set_time(self.now + moves[key] * self.end)
         else:

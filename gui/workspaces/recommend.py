@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _REST_MS = 60  # after an edit, before a new search begins
 _SAID_MS = 1500
-_PLOT_MS = 350
+_PLOT_MS, _PLOT_LAST_MS = 350, 30
 _WHY_ROWS, _WHY_ROWS_SMALL = 5, 3
 
 
@@ -247,7 +247,7 @@ class RecommendWorkspace(WorkPage):
         if view.why is not None:
             self.why.show_table(*view.why)
         if found.finished:
-            self._plot_later.start(0)
+            self._plot_later.start(_PLOT_LAST_MS)  # after the table has been painted
         elif not self._plot_later.isActive():  # in a turn of its own, and seldom: painting costs the most
             self._plot_later.start(_PLOT_MS)
         for widget in (self.why_title, self.why):

@@ -1,0 +1,30 @@
+"""Where an estimate leaves something out: requests that are thrown out of a full cache and read again."""
+
+import math
+
+from core.errors import Problem
+from core.memory.capacity import Capacity
+from core.serving.policies import policy_of
+from core.spec.checks import LABELS
+from core.spec.scenario import Scenario
+
+
+def crowding_notes(scenario: Scenario, ceiling: Capacity) -> tuple[Problem, ...]:
+    """A note where more users wait than the cache holds and the engine takes them in all the same.
+
+    It admits a request when its prompt has room and preempts when the answers outgrow the cache; what
+    was preempted is read again.  The steady state knows no preemption: measured against the simulator
+    it says up to a third more throughput for long answers, and nothing more for short ones.
+    """
+    work = scenario.workload
+    if work.load != "users" or policy_of(scenario, False).victim == "none":
+        return ()
+    asked = min(work.users, math.inf if ceiling.max_running is None else ceiling.max_running)
+    if not 1 <= ceiling.max_users < asked:
+        return ()
+    values: dict[str, object] = {
+        "engine": LABELS[scenario.engine.name],
+        "room": ceiling.max_users,
+        "users": work.users,
+    }
+    return (Problem("requests_preempted", ("workload.users",), values, "note"),)
