@@ -176,7 +176,12 @@ def with_values(tree: Expr) -> str:
 
 
 def _constant(value: float) -> str:
-    return f"{value:g}".replace("-", "−")
+    return _plain(value).replace("-", "−")
+
+
+def _plain(value: float) -> str:
+    """Without a power of ten where the digits can be read."""
+    return f"{value:.0f}" if value == round(value) and abs(value) < 1e9 else f"{value:g}"
 
 
 def _infix(tree: Expr, shown: Callable[[Sym], str], times: str) -> str:
@@ -212,7 +217,7 @@ def latex(tree: Expr, numbers: bool = False) -> str:
     if isinstance(tree, Sym):
         return figure_latex(tree.value, tree.unit) if numbers else tree.latex
     if isinstance(tree, Num):
-        return f"{tree.value:g}"
+        return _plain(tree.value)
     texts = [latex(part, numbers) for part in tree.parts]
     match tree.kind:
         case "÷":

@@ -58,3 +58,13 @@ def test_licences_are_read_from_their_folder_alone() -> None:
     assert licence_text("../i18n/en.json") == ""
     assert licence_text("/etc/hostname") == ""
     assert f"{LICENCES}/LGPL-3.0.txt" in resources.names(LICENCES, ".txt")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("key", PAGES)
+def test_no_line_of_a_listing_is_cut(key: str, language: str) -> None:
+    """Listings do not wrap: what the narrowest page has room for, Chinese letters twice as wide."""
+    for block in re.findall(r"^```.*?\n(.*?)^```", page(key, Words(language)), re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            wide = sum(2 if "\u2e80" <= letter <= "\uffef" else 1 for letter in line)
+            assert wide <= 90, line

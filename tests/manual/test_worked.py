@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 from runpy import run_path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,9 @@ from core.catalog.models import all_models, load_model
 from core.explain.derivation import derive
 from core.latency.speculative import tokens_per_step
 from core.manual import headings, page
+from core.memory.textbook import ACTIVATION_SHARE
 from core.model.parameters import active_parameters, stored_parameters
+from core.serving.cost import COMPUTE_SHARE, MEMORY_SHARE
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.speculative import Speculative
 from core.units import GIB
@@ -64,6 +67,25 @@ def test_figures_in_the_words(language: str) -> None:
     assert (scenario.workload.users, scenario.engine.version) == (8, "0.21")
     assert (scenario.workload.prompt_tokens, scenario.workload.output_tokens) == (1024, 512)
     assert scenario.engine.max_model_len == 8192
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_rules_of_the_engines_in_the_words(language: str) -> None:
+    """Versions at which rules change, and the constants that the page names, are those of the data files."""
+    text = page("physics", Words(language))
+    bands = [band["from"] for band in _engine("vllm")["bands"]][1:]
+    assert ("、" if language == "zh_CN" else ", ").join(bands) in text
+    assert f"{_engine('sglang')['state_ratio']['value']} : 1" in text
+    assert f"{_engine('llamacpp')['padding']['cells']} " in text
+    assert re.search(rf"{round(100 * ACTIVATION_SHARE)} ?%", text)
+    assert all(f"{share:g}" in text for share in (COMPUTE_SHARE, MEMORY_SHARE))
+    versions = _engine("versions")["releases"]["vllm"]
+    assert manual_worked.example().scenario.engine.version in versions
+
+
+def _engine(name: str) -> dict[str, Any]:
+    tree: dict[str, Any] = json.loads(resources.read_text(f"data/engines/{name}.json"))
+    return tree
 
 
 def test_caches_of_known_models() -> None:
