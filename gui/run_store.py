@@ -100,7 +100,7 @@ class RunStore(QObject):
         self._work.news.connect(self._on_news)
         self._work.ended.connect(self._on_ended)
         self._work.failed.connect(self._on_failed)
-        document.path_changed.connect(lambda _path: self.follow())
+        document.path_changed.connect(self.follow)
 
     @property
     def busy(self) -> bool:

@@ -25,7 +25,9 @@ _DASH = "–"
 
 
 def signed(share: float, words: Words, digits: int = 0) -> str:
-    """A share with its sign, a true minus."""
+    """A share with its sign, a true minus; none for zero."""
+    if round(100 * share, digits) == 0:
+        return words.phrase(percent(0.0, digits))
     return words.phrase(percent(share, digits, "+")).replace("-", "−")
 
 
@@ -118,7 +120,7 @@ def group_table(view: View, words: Words) -> tuple[list[Column], list[Row]]:
         Column(words("validating.columns.median"), right=True),
         Column(words("validating.columns.p90"), right=True),
         Column(words("validating.columns.bias"), right=True),
-        Column(low, width=140, spare=1, end=high),
+        Column(low, width=92, spare=1, end=high),
         Column(words("validating.columns.inside"), right=True),
     ]
     rows = []

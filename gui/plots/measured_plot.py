@@ -110,22 +110,36 @@ class MeasuredPlot(Canvas):
 
     # -- places ----------------------------------------------------------------------------------
 
-    def _fit(self, view: View) -> None:
+    def _scale(self, view: View | None) -> None:
+        """Set the ends of both sides."""
+        if view is None or not len(view.points):
+            self._x = self._y = _Scale()
+            return
         points = view.points
-        factor = _unit(view)[1]
         if self.kind == "measured":
             values = np.concatenate([points.measured, points.predicted])
-            self._x = self._y = _decades(values, factor)
+            self._x = self._y = _decades(values, _unit(view)[1])
+            return
+        self._x = _decades(points.batch if self.kind == "batch" else points.length, 1.0)
+        logs = np.log(points.predicted / points.measured)
+        spread = min(max(float(np.abs(logs).max(initial=0.0)) * 1.1, _LEAST_SPREAD), _MOST_SPREAD)
+        ticks = tuple(t for t in _ERROR_TICKS if abs(math.log1p(t)) <= spread)
+        self._y = _Scale(-spread, spread, 1.0, ticks)
+
+    def _label(self, value: float) -> str:
+        """What stands at the left of a grid line."""
+        if self.kind == "measured":
+            return _bare(value * self._y.factor)
+        return signed(value, self._words) if value else "0"
+
+    def _fit(self, view: View) -> None:
+        points = view.points
+        if self.kind == "measured":
             xs, ys = np.log10(points.measured), np.log10(points.predicted)
         else:
             base = points.batch if self.kind == "batch" else points.length
-            self._x = _decades(base, 1.0)
-            logs = np.log(points.predicted / points.measured)
-            spread = min(max(float(np.abs(logs).max(initial=0.0)) * 1.1, _LEAST_SPREAD), _MOST_SPREAD)
-            ticks = tuple(t for t in _ERROR_TICKS if abs(math.log1p(t)) <= spread)
-            self._y = _Scale(-spread, spread, 1.0, ticks)
             xs = np.log10(np.maximum(base, 1.0))
-            ys = np.clip(logs, -spread, spread)
+            ys = np.clip(np.log(points.predicted / points.measured), self._y.low, self._y.high)
         self._px, self._py = self._column(xs), self._row(ys)
 
     def _column(self, x: FloatArray) -> FloatArray:
@@ -156,7 +170,10 @@ class MeasuredPlot(Canvas):
         t, view = draw.theme, self._view
         draw.text(0, t.px(10), self._words(f"validating.plot.{self.kind}"), t.ink, role="body_semibold")
         draw.text(0, t.px(27), draw.elided(self._caption(), self.width()), t.ink3)
-        left, top = float(t.px(44)), float(t.px(42))
+        self._scale(view)
+        shown = (self._label(value) for value in self._y.ticks)
+        left = max(float(t.px(36)), 10 + max((draw.width(text) for text in shown), default=0.0))
+        top = float(t.px(42))
         size = self.width() - left - 2, self.height() - top - t.px(20)
         self._rect = QRectF(left, top, max(20.0, size[0]), max(20.0, size[1]))
         self._px = self._py = np.zeros(0)
@@ -199,8 +216,7 @@ class MeasuredPlot(Canvas):
             y = self.at(self._x.low, math.log10(value) if log else math.log1p(value)).y()
             if log or value:
                 draw.line(rect.left(), round(y), rect.right(), round(y), t.grid)
-            text = _bare(value * self._y.factor) if log else signed(value, self._words)
-            draw.text(rect.left() - 7, y, text if value else "0", t.ink3, align="right")
+            draw.text(rect.left() - 7, y, self._label(value), t.ink3, align="right")
         draw.painter.save()
         draw.painter.setClipRect(rect)
         ends = (self._x.low, self._x.high)
@@ -382,11 +398,13 @@ def _unit(view: View) -> tuple[str, float]:
     unit = FIGURES.get(view.figure, "")
     if unit != "s":
         return unit, 1.0
-    return ("ms", 1e3) if not len(view.points) or float(np.median(view.points.measured)) < 1 else ("s", 1.0)
+    measured = view.points.measured
+    short = not len(measured) or (float(np.median(measured)) < 1.0 and float(measured.max()) < 100.0)
+    return ("ms", 1e3) if short else ("s", 1.0)
 
 
 def _bare(value: float) -> str:
-    return f"{value:,.6g}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.6g}"
 
 
 def _decades(values: FloatArray, factor: float) -> _Scale:

@@ -85,7 +85,7 @@ class PlotTabs(QWidget):
         estimation.curves_ready.connect(self._show_curves)
         estimation.operators_ready.connect(self._show_operators)
         estimation.life_ready.connect(self._show_life)
-        estimation.failed.connect(lambda _problems, _revision: self._set_stale(True))
+        estimation.failed.connect(self._grow_stale)
 
     # -- arrangement -----------------------------------------------------------------------------
 
@@ -298,6 +298,9 @@ class PlotTabs(QWidget):
         return self._page("request", self.request, notes=False)
 
     # -- results ---------------------------------------------------------------------------------
+
+    def _grow_stale(self) -> None:
+        self._set_stale(True)
 
     def _set_stale(self, stale: bool) -> None:
         """What is drawn is not of the scenario as it stands."""

@@ -67,7 +67,7 @@ class ValidateWorkspace(QWidget):
         self._look.timeout.connect(self.store.look)
         self._build()
         self.store.loaded.connect(self._on_loaded)
-        context.document.changed.connect(lambda _scenario, _revision: self._follow())
+        context.document.changed.connect(self._follow)
         manager.changed.connect(self._restyle)
         self._restyle()
         self._say()

@@ -53,7 +53,7 @@ class CalibratePage(Ground):
         self.plan = Text("body", "ink2", wrap=True)
         self.in_use = Text("caption", "ink3")
         self._build()
-        context.document.changed.connect(lambda scenario, _revision: self._tell_use(scenario))
+        context.document.changed.connect(self._tell_use)
         manager.changed.connect(self._restyle)
         self._restyle()
         self._show(None)

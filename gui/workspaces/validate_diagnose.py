@@ -106,7 +106,7 @@ class DiagnosePage(Ground):
         row_ = self._row = QHBoxLayout(self)
         row_.addWidget(self._left)
         row_.addLayout(right, 1)
-        context.document.changed.connect(lambda _scenario, _revision: self._follow())
+        context.document.changed.connect(self._follow)
         manager.changed.connect(self._restyle)
         self._restyle()
         self._show(None)

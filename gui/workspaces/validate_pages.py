@@ -98,8 +98,8 @@ class ValidatePages(QWidget):
             grid.addLayout(box, *place)
             self._boxes.append(box)
         grid.addWidget(self.run, 1, 0)
-        for index in (0, 1):
-            grid.setColumnStretch(index, 1)
+        grid.setColumnStretch(0, 46)
+        grid.setColumnStretch(1, 54)
         grid.setRowStretch(0, 55)
         grid.setRowStretch(1, 45)
         return page
