@@ -20,7 +20,6 @@ from gui.theme import mix, theme
 
 _MOST_POINTS = 1500
 _LEAST_HITS = 0.005  # of the prompts: less is not worth a panel
-_BINS = 60
 _LOW = 84  # px: a lower panel has fewer lines
 _PERCENT = Axis(100.0, 50.0)
 
@@ -88,7 +87,7 @@ class OverTime(Canvas):
         t, end = theme(), self.end
         left, right = float(t.px(36)), float(self.width() - 1)
         below, gap, head = t.px(18), t.px(14), t.px(18)
-        shares = [1.15, 0.9, 1.0, 0.7] if self._has_hits() else [1.15, 0.9, 1.1]
+        shares = [1.15, 0.9, 1.0, *(0.6 for _ in self._more())]
         flag = t.px(19)
         room = max(60.0, self.height() - below - flag - gap * (len(shares) - 1))
         top, self._frames = float(flag), []
@@ -98,8 +97,18 @@ class OverTime(Canvas):
             self._frames.append(Frame(rect, 0.0, end, headroom=head))
             top += high + gap
 
-    def _has_hits(self) -> bool:
-        return self.shot is not None and self.shot.result.cached_share > _LEAST_HITS
+    @property
+    def panels(self) -> int:
+        """How many stand one above the other."""
+        return 3 + len(self._more())
+
+    def _more(self) -> list[str]:
+        """Panels that only some runs have."""
+        if self.shot is None:
+            return []
+        result = self.shot.result
+        asked = {"preempted": result.preemptions > 0, "hits": result.cached_share > _LEAST_HITS}
+        return [name for name, there in asked.items() if there]
 
     # -- painting --------------------------------------------------------------------------------
 
@@ -114,8 +123,8 @@ class OverTime(Canvas):
         self._requests(draw, self._frames[0])
         self._cache(draw, self._frames[1])
         self._first_tokens(draw, self._frames[2])
-        if len(self._frames) > 3:
-            self._hits(draw, self._frames[3])
+        for frame, name in zip(self._frames[3:], self._more(), strict=True):
+            (self._preempted if name == "preempted" else self._hits)(draw, frame)
         self._axis(draw)
 
     def _empty(self, draw: Draw) -> None:
@@ -211,19 +220,26 @@ class OverTime(Canvas):
             said = f"≤ {time_in(target, unit)}".removesuffix(".00")
             draw.text_if_free(frame.rect.right(), y - t.px(8), said, t.good, frame.rect, align="right")
 
+    def _preempted(self, draw: Draw, frame: Frame) -> None:
+        assert self.shot is not None
+        so_far = self.shot.result.over.preemptions
+        most = value_axis(max(1.0, float(so_far.max(initial=0.0))), low=True).end
+        frame.y = Axis(most, most)
+        self._course(draw, frame, so_far, self._words("simulating.preemptions"))
+
     def _hits(self, draw: Draw, frame: Frame) -> None:
         assert self.shot is not None
-        t, fates = draw.theme, self.shot.fates
-        frame.y = _PERCENT
+        frame.y = Axis(100.0, 100.0)
+        self._course(draw, frame, 100.0 * self.shot.result.over.hits, self._words("simulating.hits"))
+
+    def _course(self, draw: Draw, frame: Frame, ys: FloatArray, title: str) -> None:
+        assert self.shot is not None
         frame.grid(draw)
-        known = np.isfinite(fates.first)
-        edges = np.linspace(0.0, self.end, _BINS + 1)
-        asked, _ = np.histogram(fates.arrival[known], edges, weights=fates.prompt[known])
-        held, _ = np.histogram(fates.arrival[known], edges, weights=fates.cached[known])
-        good = asked > 0
-        xs, ys = (0.5 * (edges[1:] + edges[:-1]))[good], 100.0 * held[good] / asked[good]
-        stroke(draw, frame, xs, ys, t.curve, 1.5)
-        self._title(draw, frame, self._words("simulating.hits"))
+        xs, ys = thinned(
+            self.shot.result.over.time, ys, 0.0, self.end, max(100, round(frame.rect.width() / 2.0))
+        )
+        stroke(draw, frame, xs, ys, draw.theme.curve, 1.5)
+        self._title(draw, frame, title)
 
     def _axis(self, draw: Draw) -> None:
         t, frame = draw.theme, self._frames[-1]
@@ -244,7 +260,7 @@ class OverTime(Canvas):
 
     def moving(self, draw: Draw) -> None:
         """The moment of the replay with its flag, and the pointer's hairline with what goes on there."""
-        if self.shot is None or not self._frames or not len(self.shot.fates):
+        if self.shot is None or not self._frames or not len(self.shot.result.over.time):
             return
         t, first = draw.theme, self._frames[0]
         if self._pointer is not None and not self._held:

@@ -81,7 +81,7 @@ class PricePlot(Canvas):
         t = draw.theme
         place = draw.text(0, t.px(10), self.title, t.ink, role="body_semibold")
         draw.text(place.right() + 10, t.px(10), self.caption, t.ink3)
-        top, left = t.px(28), float(t.px(40))
+        top, left = t.px(28), float(max(t.px(40), math.ceil(draw.width("30,000")) + 9))
         rect = QRectF(left, top, self.width() - left - 2, max(20.0, self.height() - top - t.px(19)))
         shown = [p for p in self._points if p.x > 0 and math.isfinite(p.y)]
         good = [p for p in shown if p.good]
@@ -97,7 +97,8 @@ class PricePlot(Canvas):
         painter = draw.painter
         painter.save()
         painter.setClipRect(rect.adjusted(-4, -6, 4, 4))
-        open_ones = self._polygon([p for p in shown if not p.good])
+        least = self._decade if self._decade is not None else -math.inf
+        open_ones = self._polygon([p for p in shown if not p.good and math.log10(max(p.y, 1e-9)) >= least])
         dots(draw, open_ones, t.ghost, 5.5)
         dots(draw, open_ones, t.canvas, 3.3)
         painter.restore()

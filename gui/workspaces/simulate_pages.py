@@ -120,7 +120,7 @@ class SimulatePages(QWidget):
         self._row.setFixedHeight(t.px(TABS))
         self._time_column.setContentsMargins(GUTTER, t.px(4), GUTTER, t.px(4))
         self._time_column.setSpacing(t.px(8))
-        self.over.setMinimumHeight(t.px(200))  # three panels; lower windows scroll
+        self._fit_panels()
         self.rows.setMinimumHeight(t.px(72))
         self._percentile_column.setContentsMargins(GUTTER, t.px(4), GUTTER, t.px(10))
         self._percentile_column.setSpacing(t.px(8))
@@ -128,6 +128,10 @@ class SimulatePages(QWidget):
         self._load_column.setContentsMargins(GUTTER, t.px(10), GUTTER, t.px(12))
         self._load_column.setSpacing(t.px(12))
         self._load_row.setSpacing(t.px(32))
+
+    def _fit_panels(self) -> None:
+        """Panels are never too low to read; lower windows scroll."""
+        self.over.setMinimumHeight(theme().px(8 + 64 * self.over.panels))
 
     # -- showing ---------------------------------------------------------------------------------
 
@@ -155,6 +159,7 @@ class SimulatePages(QWidget):
     def _show_time(self, shot: Shot) -> None:
         seconds = shot.result.seconds
         self.over.show_shot(shot)
+        self._fit_panels()
         self.rows.show_shot(shot)
         self.slider.set_end(seconds if shot.finished else 0.0)
         if not shot.finished:

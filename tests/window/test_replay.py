@@ -153,6 +153,23 @@ def test_a_run_whose_records_are_gone_still_shows_its_course(scenario: Scenario,
     assert "running" in pages.over.reading(10.0)
 
 
+def test_preemptions_and_cache_hits_have_a_course_where_there_are_any(
+    scenario: Scenario, qtbot: QtBot
+) -> None:
+    plain = {"simulation.duration_s": 300.0, "simulation.requests": 60, "workload.output_tokens": 1024}
+    crowded = {"workload.users": 60, "workload.prompt_tokens": 2048}
+    talking = {"simulation.turns": 4, "workload.users": 4, "engine.max_model_len": 16384}
+    over = SimulatePages(Words("en")).over
+    qtbot.addWidget(over)
+    over.resize(800, 400)
+    for changes, panels in (({"workload.users": 4}, 3), (crowded, 4), (talking, 4)):
+        result = simulate(with_values(scenario, plain | changes))
+        assert (result.preemptions > 0) == (changes is crowded)
+        done = Progress(1.0, result.seconds, result.asked, result.done)
+        over.show_shot(Shot(result.scenario, result, fates_of(result.records), done, 0.1, True))
+        assert over.panels == panels and not over.grab().isNull()
+
+
 def test_a_rate_says_how_many_copies_it_takes(
     simulating: SimulateWorkspace, window: MainWindow, qtbot: QtBot
 ) -> None:
