@@ -63,7 +63,7 @@ class SimulateWorkspace(WorkPage):
         self._grey = QTimer(self, singleShot=True, interval=_STALE_MS)
         self._grey.timeout.connect(lambda: self.strip.set_stale(True))
         self._build()
-        context.estimation.point_ready.connect(lambda _point, _revision: self._on_point())
+        context.estimation.point_ready.connect(self._on_point)
         self._restyle()
 
     # -- building --------------------------------------------------------------------------------

@@ -95,6 +95,8 @@ class ValidateWorkspace(QWidget):
         self.diagnosis.tried.connect(self._try)
         self.pages = ValidatePages(words, self.calibration, self.diagnosis)
         self.pages.tab_chosen.connect(self.show_tab)
+        unread = self._context.memory.get("unread")
+        self.pages.show_unread(unread if isinstance(unread, tuple) else ())
         self.pages.plot.chosen.connect(self.choose)
         self.pages.groups.chosen.connect(self.choose_group)
         self.pages.causes.tried.connect(self.try_cause)
@@ -208,6 +210,9 @@ class ValidateWorkspace(QWidget):
     def _same(self) -> bool:
         asked, now = self._asked, self._question()
         return asked is not None and asked[0] is now[0] and asked[1:] == now[1:]
+
+    def _on_changed(self, _scenario: Scenario, _revision: int) -> None:
+        self._follow()
 
     def _follow(self) -> None:
         if self._active and self.store.is_current and not self._same():
@@ -382,6 +387,7 @@ class ValidateWorkspace(QWidget):
         if problems is None:
             self.show_tab("unread")
         else:
+            self._context.memory["unread"] = tuple(problems)
             self.pages.show_unread(problems)
 
     def _entries(self) -> list[Entry]:

@@ -46,7 +46,7 @@ class WorkPage(QWidget):
         self.heading, self.bar = Heading(), ProgressBar()
         self.cancel = self._button("cancel", "stop", self._cancel)
         self.cancel.hide()
-        context.document.changed.connect(lambda _scenario, _revision: self._follow())
+        context.document.changed.connect(self._follow)
         self._keeper.changed.connect(self._on_keeper)
         self._keeper.failed.connect(self._on_not_kept)
         manager.changed.connect(self._restyle)
