@@ -65,9 +65,18 @@ def shade_colour(shade: Shade, t: Theme, muted: bool = False) -> QColor:
 
 
 def text_on(shade: Shade, t: Theme, muted: bool = False) -> QColor:
-    """The colour of words on a shade."""
-    dark = not shade.hatched and shade.share >= 0.5 and not muted
-    return t.canvas if dark else t.ink
+    """The colour of words on a shade: ink or canvas, whichever stands out more."""
+    if shade.hatched:
+        return t.ink  # on a plate of canvas
+    ground = _light(shade_colour(shade, t, muted)) + 0.05
+    by_ink, by_canvas = ((_light(c) + 0.05) / ground for c in (t.ink, t.canvas))
+    return t.ink if max(by_ink, 1 / by_ink) > max(by_canvas, 1 / by_canvas) else t.canvas
+
+
+def _light(colour: QColor) -> float:
+    """Relative luminance, near enough to compare."""
+    red, green, blue = (c**2.2 for c in (colour.redF(), colour.greenF(), colour.blueF()))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 __all__ = ["FAINT", "OPERATORS", "SPANS", "Shade", "fill", "shade_colour", "shade_of", "text_on"]
