@@ -86,6 +86,7 @@ class MeasuredOverlay(QObject):
         super().__init__(window)
         self._window, self._store = window, store
         self._asked: tuple[object, ...] = ()
+        self._marks: Marks | None = None
         self._work = Work(self)
         self._work.news.connect(self._show)
         self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
@@ -118,7 +119,13 @@ class MeasuredOverlay(QObject):
         folder = data / "catalogue" if data is not None else None
         self._work.start(lambda: marks_of(entries, scenario, folder))
 
+    def say_again(self) -> None:
+        """Another language is spoken."""
+        if self._marks is not None:
+            self._show(self._marks)
+
     def _show(self, marks: Marks) -> None:
+        self._marks = marks
         words = self._window.words
         text = words.phrase(counted("validating.on_plots", marks.count)) if marks.count else ""
         self._window.workspace.tabs.show_measured(marks, text)

@@ -179,6 +179,8 @@ class Shell(QObject):
                 widget.hide()
                 widget.deleteLater()
         self._palette = self._page = None
+        if self._overlay is not None:
+            self._overlay.say_again()
         if self._manual is not None:
             was, place = self._manual.isVisible(), self._manual.view.place
             self._manual.deleteLater()

@@ -211,9 +211,6 @@ class ValidateWorkspace(QWidget):
         asked, now = self._asked, self._question()
         return asked is not None and asked[0] is now[0] and asked[1:] == now[1:]
 
-    def _on_changed(self, _scenario: Scenario, _revision: int) -> None:
-        self._follow()
-
     def _follow(self) -> None:
         if self._active and self.store.is_current and not self._same():
             self._rest.start()

@@ -164,9 +164,6 @@ class CalibratePage(Ground):
             button.setEnabled(named and self._data is not None)
         self.export.setEnabled(named)
 
-    def _on_changed(self, scenario: Scenario, _revision: int) -> None:
-        self._tell_use(scenario)
-
     def _tell_use(self, scenario: Scenario) -> None:
         self.in_use.setText(self._words.phrase(calibration_status(scenario)))
         self.drop.setVisible(bool(scenario.engine.calibration))

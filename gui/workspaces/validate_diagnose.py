@@ -10,7 +10,6 @@ from core.errors import Problem
 from core.evidence.diagnose import OBSERVED, Diagnosis, Observed
 from core.evidence.pairing import Pair
 from core.spec.base import FieldMeta
-from core.spec.scenario import Scenario
 from gui import calibrate_content as content
 from gui.background import Work
 from gui.fields.quantity_edit import Number, QuantityEdit
@@ -175,7 +174,7 @@ class DiagnosePage(Ground):
         own = self._pair.scenario if self.of_run and self._pair is not None else None
         self.work.start(lambda: diagnosed(scenario, own, values))
 
-    def _follow(self, _scenario: Scenario, _revision: int) -> None:
+    def _follow(self) -> None:
         """The scenario is another: what was found is placed anew, while it is in sight."""
         if self.found is not None and self.isVisible():
             self.begin()

@@ -237,6 +237,18 @@ def test_the_plot_is_given_away_with_its_points(shown: ValidateWorkspace) -> Non
     assert table.rows[3][5] == pytest.approx(read_files([BENCH]).runs[3].figure("time_per_output_token"))
 
 
+def test_another_language_is_spoken_at_once(shown: ValidateWorkspace, qtbot: QtBot) -> None:
+    window = window_of(shown)
+    window.actions_["language_zh_CN"].trigger()
+    page = page_of(window)
+    assert page is not shown
+    qtbot.waitUntil(lambda: page.view is not None and page.settled(), timeout=WAIT_MS)
+    assert "次运行" in page.heading.headline
+    assert page.form.list.line(0).title.startswith("1 个用户")
+    window.document.set_value("workload.users", 5)
+    settle(page, qtbot)
+
+
 # -- causes ----------------------------------------------------------------------------------------
 
 
