@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -192,7 +192,19 @@ def left_out(
     return out
 
 
-def calibrated(cases: Sequence[Case], errors: FloatArray) -> FloatArray:
+class OfAStack(Protocol):
+    """A measurement: its group, and what one measured point speaks for."""
+
+    @property
+    def group(self) -> str:
+        """In which errors are counted."""
+
+    @property
+    def stack(self) -> str:
+        """Model, device, engine and layout."""
+
+
+def calibrated(cases: Sequence[OfAStack], errors: FloatArray) -> FloatArray:
     """Errors after one point of each stack and group was taken as a scale, that point not counted (nan)."""
     out = errors.copy()
     seen: dict[tuple[str, str], list[int]] = {}

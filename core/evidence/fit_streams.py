@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import resources
+from core.evidence.fit import calibrated
 from core.evidence.fit_local import Link, Prior, Problem, publisher
 from core.evidence.measured import read_records
 from core.evidence.page import LEFT_OUT_STREAMS, summary
@@ -112,6 +113,7 @@ def write(problem: Problem, x: FloatArray, known: FloatArray, unseen: FloatArray
 def write_left_out(cases: list[Case], by_model: FloatArray, by_device: FloatArray) -> None:
     """Store what the accuracy page shows."""
     groups = {}
+    points = [calibrated(cases, errors) for errors in (by_model, by_device)]
     for group in dict.fromkeys(case.group for case in cases):
         here = np.array([case.group == group for case in cases])
         model, device = by_model[here].tolist(), by_device[here].tolist()
@@ -119,6 +121,7 @@ def write_left_out(cases: list[Case], by_model: FloatArray, by_device: FloatArra
             "model": summary(model),
             "device": summary(device),
             "pooled": summary([*model, *device]),
+            "point": summary(np.concatenate([errors[here] for errors in points]).tolist()),
         }
     tree = {"about": "By core.evidence.fit_streams.", "groups": groups}
     path = Path(resources.__file__ or "").parent / LEFT_OUT_STREAMS

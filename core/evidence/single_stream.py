@@ -83,6 +83,13 @@ class Case:
     first_token: bool = False  # a server's base is part of the seconds
 
     @property
+    def stack(self) -> str:
+        """What one measured point speaks for: model, device, engine and format."""
+        s = self.scenario
+        engine = (s.engine.name, s.engine.backend, s.precision.weights, s.deployment.pipeline_parallel)
+        return " ".join(map(str, (self.model, self.gpu, *engine)))
+
+    @property
     def group(self) -> str:
         """In which errors are counted."""
         if self.kind == "prefill":

@@ -131,13 +131,13 @@ def _first_token(point: Estimate, service: Service, speed: Speed) -> tuple[Step,
     count = add(worked("prompt_steps", "m", largest(prompt / room, 1), "count", Phrase(_ENGINE)))
     added = add(_added(terms, count, mixed, decode, plan))
     stages = Sym("s", float(plan.stages), "count", "s")
-    own_time = added + count * decode if not over.separate_prompts else added + Num(0)
-    if plan.stages > 1:
-        own_time = (
-            added + ((stages - 1) * mixed + (count * decode if not over.separate_prompts else 0)) / stages
-        )
+    work = added + Num(0) if plan.stages == 1 else added + (stages - 1) * mixed / stages
+    own_time = work
+    if not over.separate_prompts:
+        own_time = work + count * decode if plan.stages == 1 else work + count * decode / stages
     factor = Sym("κ", over.own_prefill, "share", "kappa", r"\kappa")
-    own = add(worked("own_prefill", "own", factor * own_time, "s", Phrase(_PROFILE), "prefill"))
+    reads = own_time + (factor - 1) * work
+    own = add(worked("own_prefill", "own", reads, "s", Phrase(_PROFILE), "prefill"))
     server = Sym("t_0", terms["server"], "s", "t_0")
     base = add(worked("base", "base", server + decode / 2, "s", Phrase(_PROFILE)))
     others = Sym("b", terms["inside"], "count", "b")

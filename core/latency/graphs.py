@@ -3,7 +3,8 @@
 A graph replays kernels of fixed shapes, so a batch between two captured sizes is filled up with rows
 that nobody reads: they pass through every matrix, but they read no cache and give no logits.  All of
 them carry the same token, so in a mixture they visit the experts of one.  A batch beyond the largest
-size runs outside the graph.
+size runs outside the graph.  A step with prompts in it runs outside too, but in engines that capture the
+pieces between the attentions, where it does only when its tokens are more than the largest size.
 
     padded(n) = the next captured size, for whole n; between whole numbers in a straight line
 
@@ -45,6 +46,7 @@ class Captured(Sizes):
 
     since: str
     unit: Literal["tokens", "sequences"]
+    prompts: bool = False  # steps with prompts, in pieces
     drafts: Sizes | None = Field(None)  # with speculative decoding, where it differs
 
 
@@ -57,12 +59,18 @@ def _stored() -> dict[str, list[Captured]]:
     }
 
 
-def captured_sizes(engine: str, version: str, verified: int = 1) -> tuple[int, ...]:
-    """Sequences of the captured batches; ``verified`` tokens of each.  A version nobody can read is new."""
+def _captured(engine: str, version: str) -> Captured | None:
+    """What a release captures.  A version nobody can read is new."""
     wanted, chosen = version_number(version), None
     for entry in _stored().get(engine, ()):
         if chosen is None or not wanted or version_number(entry.since) <= wanted:
             chosen = entry
+    return chosen
+
+
+def captured_sizes(engine: str, version: str, verified: int = 1) -> tuple[int, ...]:
+    """Sequences of the captured batches; ``verified`` tokens of each."""
+    chosen = _captured(engine, version)
     if chosen is None:
         return ()
     sizes = (chosen.drafts if verified > 1 and chosen.drafts is not None else chosen).all()
@@ -74,9 +82,10 @@ def captured_sizes(engine: str, version: str, verified: int = 1) -> tuple[int, .
 class Padding:
     """Padded batches by interpolation between whole numbers of sequences."""
 
-    __slots__ = ("_at", "_padded", "largest")
+    __slots__ = ("_at", "_padded", "largest", "largest_prompt")
 
-    def __init__(self, sizes: tuple[int, ...]) -> None:
+    def __init__(self, sizes: tuple[int, ...], prompts: bool = False) -> None:
+        self.largest_prompt = float(sizes[-1]) if prompts and sizes else 0.0  # tokens of a step with prompts
         self.largest = float(sizes[-1]) if sizes else _FAR
         at, padded = [0.0], [0.0]
         for size, after in zip(sizes, (*sizes[1:], 0), strict=False):
@@ -96,4 +105,8 @@ class Padding:
 @lru_cache(maxsize=64)
 def padding_of(engine: str, version: str, verified: int, eager: bool) -> Padding:
     """The padding of an engine's batches; in eager mode there is none."""
-    return Padding(() if eager else captured_sizes(engine, version, verified))
+    if eager:
+        return Padding(())
+    captured = _captured(engine, version)
+    prompts = captured is not None and captured.prompts
+    return Padding(captured_sizes(engine, version, verified), prompts)

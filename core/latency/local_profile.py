@@ -59,6 +59,7 @@ class Shapes(Spec):
     padded_tokens: float = Field(ge=0)  # more are multiplied in a batch whose tiles are not full
     full_tile: float = Field(gt=0)
     score_bytes: float = Field(ge=0)  # of one pair and head, where scores are written
+    plain_cache_read_by_each_head: tuple[str, ...]  # vendors; elsewhere once for a group of heads
 
 
 @cache

@@ -200,7 +200,7 @@ class WorkList:
         fraction = "cache" if self.fused else "cache_plain"
         if share < 1:
             yield self._compute(row.key, flops * (1 - share), ("attention",))
-            yield self._memory(row.key, moved * (1 - share), (fraction,))
+            yield self._memory(row.key, moved * (1 - share), (fraction,), self._read_again())
         if share > 0:
             read = moved * share / (self.host.memory_bandwidth_gbps * 1e9)
             yield Term(row.key, "bandwidth", "always", read, ("host_read",), bytes=moved * share)
@@ -230,6 +230,15 @@ class WorkList:
         yield Term(row.key, "compute", "always", softmax / self.scalar, ("softmax",), flops=softmax)
         if not self.fused:
             yield self._memory(row.key, pairs * self.shapes.score_bytes, ("scores",))
+
+    def _read_again(self) -> float:
+        """How often decoding reads the cache: without the fused kernel once for each head that asks,
+        where one product takes one query and no large cache in between serves the next.
+        """
+        if self.fused or self.device.vendor not in self.shapes.plain_cache_read_by_each_head:
+            return 1.0
+        mixers = [m for kind in self.arch.kinds for m in kind.token_mixers if isinstance(m, Attention)]
+        return max((m.heads / m.kv_heads for m in mixers), default=1.0)
 
     def _latent(self) -> LatentAttention | None:
         mixers = [mixer for kind in self.arch.kinds for mixer in kind.token_mixers]
@@ -272,5 +281,5 @@ class WorkList:
     def _compute(self, key: str, flops: FloatArray, fractions: tuple[str, ...], penalty: float = 1.0) -> Term:
         return Term(key, "compute", "always", flops / self.peak, fractions, "", penalty, flops)
 
-    def _memory(self, key: str, moved: FloatArray, fractions: tuple[str, ...]) -> Term:
-        return Term(key, "bandwidth", "always", moved / self.bandwidth, fractions, bytes=moved)
+    def _memory(self, key: str, moved: FloatArray, fractions: tuple[str, ...], penalty: float = 1.0) -> Term:
+        return Term(key, "bandwidth", "always", moved / self.bandwidth, fractions, "", penalty, bytes=moved)

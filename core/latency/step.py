@@ -132,7 +132,8 @@ class Plan:
         if rows == BOUND or (isinstance(rows, slice) and rows.start == BOUND):
             return np.asarray(total)
         beyond = decoding > self.padding.largest
-        outside = self.ungraphed[rows] * (1.0 if self.eager else np.maximum(work[PREFILLS], beyond))
+        prompts = work[PREFILLS] * (work[TOKENS] > self.padding.largest_prompt)
+        outside = self.ungraphed[rows] * (1.0 if self.eager else np.maximum(prompts, beyond))
         total = smooth_max(total, outside, _GRAPH_P)
         return smooth_max(total, self.stream[rows] * decoding, _STREAM_P)
 

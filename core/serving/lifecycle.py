@@ -1,7 +1,7 @@
 """The life of a request inside the engine, from its place in the batch to its last token.
 
     TPOT (O-1) = (O-1) t_d(n) + (b-1) u D
-    TTFT = base + 1.17 own + t_d/2 + (b-1)(s D + w) + z t_d + q own
+    TTFT = base + own + 0.17 D + t_d/2 + (b-1)(s D + w) + z t_d + q own
 
 b requests are in the engine.  D is the time that one prompt adds to the steps it shares (of engines
 that read prompts in steps of their own: those steps; prompts that wait are read together), "own" the
@@ -129,6 +129,7 @@ class _Reading:
     step: FloatArray  # s, a step that only decodes
     added: FloatArray  # s that one prompt adds to the steps it shares
     own: FloatArray  # s of the steps that carry it
+    reads: FloatArray  # s from the queue to the first token
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,12 +211,20 @@ class _Loop:
         beside = self.shared * steps.carriers * seconds[..., 0, :]
         return np.asarray(added + (others + beside) / self.stages)
 
+    def reads(self, seconds: FloatArray, steps: _Steps, own: FloatArray) -> FloatArray:
+        """Seconds from the queue to the first token: what a prompt takes beyond steps that only decode
+        is longer than the kernels alone say.
+        """
+        work = own - self.shared * steps.carriers * seconds[..., 0, :] / self.stages
+        return np.asarray(own + (self.over.own_prefill - 1.0) * np.maximum(work, 0.0))
+
     def read(self, share: FloatArray) -> _Reading:
         """How prompts are read, expected quantile."""
         steps = self.fill(share)
         seconds = self.seconds(EXPECTED)
         added = self.added(seconds, steps)
-        return _Reading(steps, seconds[0], added, self.own(seconds, steps, added))
+        own = self.own(seconds, steps, added)
+        return _Reading(steps, seconds[0], added, own, self.reads(seconds, steps, own))
 
     def decode(self, step: FloatArray, added: FloatArray, beside: FloatArray) -> FloatArray:
         """Seconds from the first token to the last."""
@@ -233,25 +242,26 @@ class _Loop:
 
     def life(self, share: FloatArray) -> Life:
         """Every quantile of the life, at the solution."""
-        steps, over = self.fill(share), self.over
+        steps = self.fill(share)
         every = self.seconds(slice(0, BOUND + 1))
         quantiles = every[:BOUND]
         step, added = quantiles[:, 0], self.added(quantiles, steps)
         own = self.own(quantiles, steps, added)
-        read = _Reading(steps, step[EXPECTED], added[EXPECTED], own[EXPECTED])
+        reads = self.reads(quantiles, steps, own)
+        read = _Reading(steps, step[EXPECTED], added[EXPECTED], own[EXPECTED], reads[EXPECTED])
         waits = self.waits(read)
         decode = self.decode(step, added, waits.beside)
         low, high = self.plan.first_token_band
         band = np.array([[low], [1.0], [high]])
-        start, reads = self.base + 0.5 * read.step, over.own_prefill * read.own
+        start = self.base + 0.5 * read.step
         ahead, several = self.ahead(read, waits), self.steps > 0
         spread = (decode + own) / (decode + own)[EXPECTED]
-        total = decode[EXPECTED] + start + reads + ahead
+        total = decode[EXPECTED] + start + read.reads + ahead
         held_up = self.others * waits.beside * read.added
         return Life(
             share=decode[EXPECTED] / total,
             base=band * start,
-            own=np.maximum(band * reads, self.added(every[BOUND], steps)),
+            own=np.maximum(band * read.reads, self.added(every[BOUND], steps)),
             others=band * ahead,
             per_token=np.where(
                 several,
@@ -299,7 +309,7 @@ class _Open(_Loop):
         """
         share, zero = self.share, np.zeros(self.n)
         decode = self.decode(read.step, read.added, share)
-        life = decode + self.base + 0.5 * read.step + self.over.own_prefill * read.own
+        life = decode + self.base + 0.5 * read.step + read.reads
         waits = _Waits(zero, share, zero, zero)
         room = np.maximum(self.lengths.room(self._decoding[1]) / self.lengths.prompt, 1.0)
         busy = zero
@@ -315,7 +325,7 @@ class _Open(_Loop):
         read = self.read(share)
         waits = self.waits(read)
         decode = self.decode(read.step, read.added, share)
-        life = decode + self.base + 0.5 * read.step + self.over.own_prefill * read.own
+        life = decode + self.base + 0.5 * read.step + read.reads
         return np.asarray(decode / (life + self.ahead(read, waits)))
 
 
@@ -345,7 +355,7 @@ class _Closed(_Loop):
 
     def _way(self, read: _Reading) -> FloatArray:
         """Seconds that a request spends in the server, where it hinders nobody and nobody hinders it."""
-        way = self.base + 0.5 * read.step + (self.over.own_prefill - 1.0) * read.own
+        way = self.base + 0.5 * read.step + read.reads - read.own
         return np.asarray(way + self.others * self.server_wait(np.full(self.n, self.burst)))
 
     def _cycle(self, read: _Reading) -> tuple[FloatArray, FloatArray]:

@@ -76,7 +76,7 @@ class Run:
         self.finished = False
         self._events: list[tuple[float, int, Asked | tuple[Active, Replica]]] = []
         self._order = 0
-        self._own_times: dict[tuple[int, int, int], tuple[float, float]] = {}
+        self._own_times: dict[tuple[int, int, int], tuple[float, float, float]] = {}
 
     # -- building ----------------------------------------------------------------------------------
 
@@ -208,8 +208,8 @@ class Run:
             replica.approaching += 1
             replica.arrive(active, asked.time)
             return
-        own, lag = self._own(replica, asked.prompt)
-        way = server.base + server.own * own + lag
+        own, lag, work = self._own(replica, asked.prompt, asked.output > 1)
+        way = server.base + server.own * work + lag
         if server.inside:
             way += server.each * min(inside, server.inside)
             active.collides, active.crowded, active.alone = server.collide, server.crowded, own
@@ -223,21 +223,24 @@ class Run:
         active.way = way
         replica.arrive(active, asked.time)
 
-    def _own(self, replica: Replica, prompt: int) -> tuple[float, float]:
-        """Seconds of the steps that carry a prompt, without what else is in the queue, and what its last
-        step still takes in later pipeline stages when the others go on: the way comes before the queue
-        here, which changes no sum.
+    def _own(self, replica: Replica, prompt: int, answers: bool) -> tuple[float, float, float]:
+        """Seconds of the steps that carry a prompt, without what else is in the queue; what its last
+        step still takes in later pipeline stages when the others go on (the way comes before the queue
+        here, which changes no sum); and the first beyond steps that only decode.
         """
         prefix, budget, table = replica.settings.prefix, replica.settings.budget, replica.table
         left = max(1, prompt - prefix)
         chunk = min(left, budget)
         n = replica.decoding.n if replica.mixes else 0
-        key = prompt, n, int(replica.mean_context) // _ALIKE if n else 0
+        key = prompt, n, int(replica.mean_context) // _ALIKE if n else -int(answers)
         found = self._own_times.get(key)
         if found is None:
             context, depth = (key[2] + 0.5) * _ALIKE if n else 0.0, prefix + 0.5 * left
             lag = table.lag(n, context, chunk, depth) if table.stages > 1 else 0.0
-            found = left / chunk * table.mixed(n, context, chunk, depth), lag
+            own = left / chunk * table.mixed(n, context, chunk, depth)
+            least = 1 if answers and replica.mixes else 0
+            beside = left / chunk * table.decode(max(n, least), context) if n or least else 0.0
+            found = own, lag, max(0.0, own - beside)
             if len(self._own_times) < _KNOWN:
                 self._own_times[key] = found
         return found

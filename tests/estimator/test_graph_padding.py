@@ -110,3 +110,17 @@ def test_a_verified_draft_is_padded_too():
     at = [np.array([v]) for v in (9.0, 100.0, 0.0, 0.0)]
     sizes = captured_sizes("vllm", "0.21", 4)
     assert p.features(*at)[1, 0] == 4 * next(s for s in sizes if s >= 9)
+
+
+def test_small_steps_with_prompts_run_in_pieces_of_the_graph():
+    """The V1 engine captures the pieces between the attentions: vllm/v1/worker/gpu_model_runner.py."""
+
+    def jump(**engine):
+        small = plan("Qwen/Qwen3-0.6B", **engine)
+        below, beyond = (float(step_time(small, 0.0, 0.0, tokens)[1]) for tokens in (512.0, 513.0))
+        return beyond - below
+
+    assert jump(name="vllm", version="0.11.0") > 1e-3  # launches of a whole model, seconds
+    assert abs(jump(name="vllm", version="0.7.3")) < 1e-4
+    assert abs(jump(name="sglang", version="0.5.9")) < 1e-4
+    assert abs(jump(name="vllm", version="0.11.0", enforce_eager=True)) < 1e-4

@@ -243,3 +243,26 @@ def test_drafts_that_are_verified_cost_less_than_steps_of_their_own():
     base = float(seconds(plan(), 1.0, 500.0)[EXPECTED, 0])
     verified = float(seconds(plan(draft=Speculative(kind="ngram", tokens=3)), 1.0, 500.0)[EXPECTED, 0])
     assert base < verified < 2 * base
+
+
+@pytest.mark.parametrize(
+    ("device", "model", "weights", "measured"),
+    [
+        ("Apple M2 Ultra", "Meta-Llama-3-8B-Instruct", "gguf_q4_k_m", 18.47 - 12.69),
+        ("Apple M2 Ultra", "Meta-Llama-3-8B-Instruct", "gguf_f16", 32.59 - 27.10),
+        ("Apple M2 Ultra", "Llama-3.1-70B-Instruct", "gguf_f16", 236.4 - 210.1),
+        ("Apple M1 Max", "Meta-Llama-3-8B-Instruct", "gguf_q4_k_m", 37.26 - 27.99),
+    ],
+)
+def test_on_apple_plain_attention_reads_the_cache_for_each_head(device, model, weights, measured):
+    """What a token takes longer at 4096 than at 256 cached ones without flash attention, ms:
+    XiongjieDai/GPU-Benchmarks-on-LLM-Inference, May 2024.  Llama 3 70B has the shapes of 3.1.
+    """
+
+    def grown(**engine):
+        some = plan(model, device, weights, **engine)
+        first, last = (float(seconds(some, 1.0, context)[EXPECTED, 0]) for context in (256.0, 4096.0))
+        return 1e3 * (last - first)
+
+    assert grown(flash_attention=False) == pytest.approx(measured, rel=0.25)
+    assert grown() < 0.3 * measured
