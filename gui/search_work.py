@@ -4,9 +4,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from core.planning import what_runs
 from core.planning.offers import Offer
 from core.planning.recommend import Recommendation, looks, verified_one, verifying
-from core.planning.what_runs import WhatRuns, what_runs
+from core.planning.what_runs import WhatRuns
 from core.spec.scenario import Scenario
 
 _PORTION = 4  # estimates between two states
@@ -65,7 +66,10 @@ def models(scenario: Scenario, dress: Dress) -> Iterator[Found | None]:
     """What runs on the scenario's devices, as it is found."""
     begun = last = time.perf_counter()
     first = True
-    for state in what_runs(scenario, portion=2):
+    for state in what_runs.looks(scenario, portion=2):
+        if state is None:
+            yield None
+            continue
         now = time.perf_counter()
         if state.finished or first or now - last > _EVERY_S:
             first, last = False, now

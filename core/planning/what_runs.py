@@ -4,7 +4,7 @@ A model is offered in the widest weights that meet the targets, else in the wide
 largest that runs well comes first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from core.catalog.models import CatalogModel, all_models, load_model
@@ -50,6 +50,13 @@ def what_runs(scenario: Scenario, portion: int = _PORTION) -> Iterator[WhatRuns]
     ``search.weight_formats`` and ``search.quality`` limit the formats.  Models that are shorter than
     a request of the workload are passed over.
     """
+    for state in looks(scenario, portion):
+        if state is not None:
+            yield state
+
+
+def looks(scenario: Scenario, portion: int = _PORTION) -> Iterator[WhatRuns | None]:
+    """The same with None after every estimate: whoever has other things to do may pause."""
     work, device, count = scenario.workload, scenario.accelerator, scenario.deployment.accelerators
     memory = _SPARE * driver_total_bytes(device) * count
     models = sorted(all_models(), key=lambda m: -m.parameters)
@@ -64,7 +71,7 @@ def what_runs(scenario: Scenario, portion: int = _PORTION) -> Iterator[WhatRuns]
         if entry.parameters * narrowest / 8.0 > memory:
             too_large += 1
             continue
-        runs = _of(scenario, entry)
+        runs = yield from _of(scenario, entry)
         if runs is None:
             too_large += 1
             continue
@@ -81,7 +88,7 @@ def _state(found: list[Runs], too_large: int, searched: int, total: int, finishe
     return WhatRuns(tuple(sorted(found, key=key)), too_large, searched, total, finished)
 
 
-def _of(scenario: Scenario, entry: CatalogModel) -> Runs | None:
+def _of(scenario: Scenario, entry: CatalogModel) -> Generator[None, None, Runs | None]:
     try:
         model = load_model(entry.id)
     except InferometerError:
@@ -92,6 +99,7 @@ def _of(scenario: Scenario, entry: CatalogModel) -> Runs | None:
         if combination.scenario(base).workload.tokens_per_request > base.engine.max_model_len:
             continue
         offer = estimated(base, combination)
+        yield
         if isinstance(offer, Shortfall):
             continue
         if best is None or nearness(offer) < nearness(best):

@@ -9,6 +9,9 @@ from core.catalog.accelerators import load_accelerator
 from core.cli import main
 from core.errors import NotFound
 from core.estimator import estimate
+from core.planning import offers, verify
+from core.planning import recommend as recommend_module
+from core.planning import what_runs as what_runs_module
 from core.planning.offers import Offer, estimated, merit
 from core.planning.recommend import recommend, verified_one
 from core.planning.search_space import combinations
@@ -242,3 +245,23 @@ def test_settings_of_the_engine_are_tried_where_a_target_is_just_missed(wanted):
         assert plain.missed
         assert not estimate(offer.scenario).verdict.missed
         assert with_values(scenario, {c.path: c.value for c in changes_of(offer)}) == offer.scenario
+
+
+@pytest.mark.parametrize("rank", ["price", "speed"])
+def test_a_search_pauses_after_every_estimate(wanted, rank, monkeypatch):
+    """The window goes first: nothing in between may take longer than an estimate does."""
+    counted = [0]
+
+    def estimated(*arguments):
+        counted[0] += 1
+        return offers.estimated(*arguments)
+
+    for module in (recommend_module, verify, what_runs_module):
+        monkeypatch.setattr(module, "estimated", estimated)
+    searched = with_values(wanted, {"search.rank": rank})
+    for search in (recommend_module.looks(searched, 4), what_runs_module.looks(searched, 2)):
+        seen = counted[0] = 0
+        for _ in search:
+            assert counted[0] - seen <= 1
+            seen = counted[0]
+        assert seen > 50
