@@ -33,6 +33,7 @@ OpenDocument = Callable[[Path], object]
 ShowNotes = Callable[[str, Sequence[tuple[str, str]]], object]
 _SUBJECT = "file"
 _OF_MODELS = (".gguf", ".safetensors")
+_CALIBRATION = ".calibration.json"
 
 
 class Intake(QObject):
@@ -43,6 +44,7 @@ class Intake(QObject):
     """
 
     taken = Signal(object)  # the path of a file or folder that was taken over
+    calibration = Signal(object)  # the path of a calibration's file
     told = Signal()  # a message has taken the place of the one before
 
     def __init__(
@@ -72,6 +74,9 @@ class Intake(QObject):
 
     def take_path(self, path: Path) -> bool:
         """A file or folder; False when nothing could be made of it, and then nothing changes."""
+        if path.name.lower().endswith(_CALIBRATION):
+            self.calibration.emit(path)
+            return True
         runs = may_hold_runs(path)
         if runs and self.wants_runs():
             self._measure([path], "", lambda: self._take_path(path, False))

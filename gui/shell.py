@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gui.run_store import RunStore
     from gui.shortcuts import ShortcutPage
     from gui.window import MainWindow
+    from gui.workspaces.validate import ValidateWorkspace
 
 _MOST_GHOSTS = 3
 
@@ -57,6 +58,7 @@ class Shell(QObject):
         intake = window.files.intake
         intake.wants_runs = lambda: stack.key == "validate"
         intake.runs.found.connect(self._take_runs)
+        intake.calibration.connect(self._take_calibration)
         window.document.saved_as.connect(self._on_saved_as)
 
     # -- measured runs ---------------------------------------------------------------------------
@@ -86,14 +88,22 @@ class Shell(QObject):
             self._window.files.intake.take_runs(paths)
 
     def _take_runs(self, reading: "Reading") -> None:
+        self._window.workspace.messages.drop("file")
+        self._validate().take(reading)
+
+    def _take_calibration(self, path: Path) -> None:
+        page = self._validate()
+        page.show_tab("calibrate")
+        page.calibration.take(path)
+
+    def _validate(self) -> "ValidateWorkspace":
+        """That workspace, in sight."""
         from gui.workspaces.validate import ValidateWorkspace
 
-        window = self._window
-        window.workspace.messages.drop("file")
-        window.stack.show_key("validate")
-        page = window.stack.page("validate")
+        self._window.stack.show_key("validate")
+        page = self._window.stack.page("validate")
         assert isinstance(page, ValidateWorkspace)
-        page.take(reading)
+        return page
 
     def _on_saved_as(self, old: Path | None, new: Path) -> None:
         """Runs go along with a scenario that is saved under another name."""

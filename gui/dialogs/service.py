@@ -93,13 +93,15 @@ class QtDialogs:
     def save_file(self, parent: QWidget, suggested: Path, done: FileDone) -> None:
         """See ``Dialogs``."""
         suffix = suggested.suffix.removeprefix(".") or "json"
+        if suggested.name.endswith(".calibration.json"):
+            suffix = "calibration"
         scenario = suffix in ("json", "inferometer")
         title = self._words("dialogs.save_file" if scenario else "export.save")
         kind = self._words("dialogs.scenario_files" if scenario else f"export.filters.{suffix}")
         dialog = QFileDialog(parent, title, str(suggested.parent))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters([kind, self._words("dialogs.all_files")])
-        dialog.setDefaultSuffix(suffix)
+        dialog.setDefaultSuffix("calibration.json" if suffix == "calibration" else suffix)
         dialog.selectFile(suggested.name)
         self._run(dialog, done)
 

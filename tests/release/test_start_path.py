@@ -33,6 +33,10 @@ UNWANTED = (
     "gui.workspaces.simulate",
     "gui.workspaces.explore",
     "gui.workspaces.compare",
+    "gui.workspaces.validate",
+    "gui.run_store",
+    "gui.validation",
+    "sqlite3",
     "PySide6.QtNetwork",
 )
 

@@ -23,6 +23,7 @@ from core.evidence.run_log import DATABASE, RunLog, project_key
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui import validate_content as content
+from gui.measurements import may_hold_runs
 from gui.paths import Paths
 from gui.plots.measured_marks import MarksSwitch
 from gui.validation import Question, view_of
@@ -137,6 +138,13 @@ def test_what_could_not_be_read_is_listed_with_file_line_and_reason(
     assert "not read" in told
     dict(window_of(shown).workspace.messages.links_of("file"))["Show"]()
     assert shown.tab == "unread"
+
+
+def test_every_format_is_known_at_a_glance(samples: list[Path]) -> None:
+    """What the readers read is sent to them, and no scenario is."""
+    files = sorted(FIXTURES.glob("evidence_*/fixtures/*"))
+    assert len(files) > 70 and not [file.name for file in files if not may_hold_runs(file)]
+    assert not [file for file in samples if may_hold_runs(file)]
 
 
 def test_a_pasted_console_output_is_taken_and_a_command_still_is_one(
@@ -492,11 +500,21 @@ def test_calibrate_save_use_undo_export_and_import(
     assert window.document.scenario.engine.calibration == ""
     for kept in paths.calibrations.iterdir():
         kept.unlink()
-    page.calibration.take(profile)
+    window.stack.show_key("estimate")
+    drop(window, profile)
+    qtbot.waitUntil(lambda: "saved" in window.workspace.messages.subjects(), timeout=WAIT_MS)
+    qtbot.waitUntil(
+        lambda: paths.calibrations.exists() and any(paths.calibrations.iterdir()), timeout=WAIT_MS
+    )
+    assert window.stack.key == "validate" and page.tab == "calibrate"
     assert paths.runs == paths.data / DATABASE
     assert [file.name for file in paths.calibrations.iterdir()] == ["our-4090.calibration.json"]
     dict(window.workspace.messages.links_of("saved"))["Use it"]()
     assert window.document.scenario.engine.calibration == "Our 4090"
+    broken = tmp_path / "broken.calibration.json"
+    broken.write_text('{"format": "something else"}')
+    drop(window, broken)
+    qtbot.waitUntil(lambda: "broken" in window.workspace.messages.text_of("saved"), timeout=WAIT_MS)
 
 
 def test_too_few_runs_are_refused_with_what_to_measure(shown: ValidateWorkspace, qtbot: QtBot) -> None:
