@@ -137,6 +137,6 @@ def _with_links(line: str) -> str:
     for match in _LINK.finditer(line):
         bare = without_stops(match.group())
         address = escape(bare, quote=True)
-        parts += [escape(line[place : match.start()]), f'<a href="{address}">{address}</a>']
+        parts += [escape(line[place : match.start()]), f'<a rel="noreferrer" href="{address}">{address}</a>']
         place = match.start() + len(bare)
     return "".join([*parts, escape(line[place:])])

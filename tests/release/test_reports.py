@@ -5,6 +5,7 @@ import io
 import math
 import re
 import zipfile
+from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -59,6 +60,54 @@ def test_html_stands_alone(points, name):
         ET.fromstring(picture.svg)  # sound XML, names escaped
         assert "nan" not in picture.svg and "inf" not in picture.svg
     assert "reports." not in re.sub(r"<[^>]*>", "", page)
+
+
+class Leads(HTMLParser):
+    """Every address that a page would fetch: by attributes, styles, redirections; a link only where odd."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(page)
+        self.found += re.findall(r"url\(\s*[\"']?([^)\"']*)|@import\s+[\"']?([^;\"']*)", page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = (
+            "src",
+            "href",
+            "srcset",
+            "data",
+            "action",
+            "formaction",
+            "poster",
+            "background",
+            "cite",
+            "ping",
+        )
+        for key, value in attrs:
+            # Sources are linked for whoever clicks; nothing is fetched before.
+            asked = tag == "a" and key == "href" and str(value).startswith(("https://", "http://"))
+            if key.rpartition(":")[2] in names and not (asked and dict(attrs).get("rel") == "noreferrer"):
+                self.found.append(value or "")
+        if tag in ("script", "iframe", "object", "embed", "link", "base", "form", "img", "video", "audio"):
+            self.found.append(f"<{tag}>")
+        if tag == "meta" and dict(attrs).get("http-equiv"):
+            self.found.append("refresh")
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("name", CHANGES)
+def test_html_leads_nowhere(points, name, language):
+    words = Words(language)
+    found = Leads(report_html(report_of(points[name], words), words)).found
+    assert [lead for lead in found if not str(lead).startswith("#")] == []
+
+
+def test_what_leads_out_would_be_found():
+    page = (
+        '<a href="http://x">y</a><p style="background:url(//x)"><svg><image xlink:href="z"/></svg><img src=a>'
+    )
+    assert len(Leads(page).found) == 5, Leads(page).found
 
 
 @pytest.mark.parametrize("name", CHANGES)
