@@ -37,6 +37,13 @@ UNWANTED = (
     "gui.run_store",
     "gui.validation",
     "sqlite3",
+    "gui.workspaces.validate",
+    "gui.dialogs.crash_report",
+    "gui.dialogs.presets",
+    "core.files.results_file",
+    "core.planning.recommend",
+    "sqlite3",
+    "ssl",
     "PySide6.QtNetwork",
 )
 
