@@ -159,8 +159,9 @@ def test_preemptions_and_cache_hits_have_a_course_where_there_are_any(
     plain = {"simulation.duration_s": 300.0, "simulation.requests": 60, "workload.output_tokens": 1024}
     crowded = {"workload.users": 60, "workload.prompt_tokens": 2048}
     talking = {"simulation.turns": 4, "workload.users": 4, "engine.max_model_len": 16384}
-    over = SimulatePages(Words("en")).over
-    qtbot.addWidget(over)
+    pages = SimulatePages(Words("en"))
+    qtbot.addWidget(pages)
+    over = pages.over
     over.resize(800, 400)
     for changes, panels in (({"workload.users": 4}, 3), (crowded, 4), (talking, 4)):
         result = simulate(with_values(scenario, plain | changes))
