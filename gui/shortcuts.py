@@ -63,6 +63,7 @@ _PARTS: tuple[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], ...] = (
         "map",
         (("cursor", ("Left", "Right", "Up", "Down")), ("faster", ("Shift+Left",)), ("go_there", ("Return",))),
     ),
+    ("runs", (("tick", ("Space",)), ("tick_all", ("Ctrl+A",)), ("remove_runs", ("Del",)))),
 )
 
 

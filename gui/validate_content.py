@@ -276,7 +276,7 @@ def _difference(row: LedgerRow, words: Words) -> str:
     if row.is_count:
         return signed(row.predicted / row.measured - 1, words, 1) if row.measured else _DASH
     less = round((row.predicted - row.measured) / memory_size(), 2) or 0.0
-    return f"{less:+.2f} {memory_unit()}".replace("-", "−")
+    return f"{less:{'+' if less else ''}.2f} {memory_unit()}".replace("-", "−")
 
 
 def _amount(row: LedgerRow, value: float) -> str:
