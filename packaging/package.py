@@ -50,9 +50,8 @@ def linux(options: argparse.Namespace) -> list[Path]:
     """The three packages for Linux."""
     import appimage
     import archive
-    import deb
-
     import build as frozen
+    import deb
 
     epoch, name = frozen.source_date(), f"inferometer-{version()}-linux-{os.uname().machine}"
     work = BUILD / "work" / "packages"

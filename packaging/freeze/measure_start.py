@@ -18,9 +18,8 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from smoke import BINARY, SAMPLES, bare_environ
-
 import build as frozen
+from smoke import BINARY, SAMPLES, bare_environ
 
 BARE = frozen.BUILD / "bare"
 BARE_BINARY = BARE / "inferometer" / BINARY.name
