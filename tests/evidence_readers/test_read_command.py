@@ -41,7 +41,7 @@ def test_runs_conversions_and_problems_are_listed(capsys) -> None:
 def test_in_chinese(capsys) -> None:
     status, out, _ = run(capsys, FIXTURES / "vllm_serve_2026.json", "--lang", "zh_CN")
     assert status == 0
-    assert "每输出 token 时间 (TPOT)" in out and "5.50 ms" in out
+    assert "每 token 时间 (TPOT)" in out and "5.50 ms" in out
     assert "文件中的时间以 ms 计，此处以 s 计。" in out
     assert "vllm_serve_2026.json:1: 100 个请求中有 2 个失败，数据只含其余请求。" in out
     assert "1 条记录" in out and "全部同时到达" in out

@@ -198,3 +198,50 @@ def test_words_fill_inner_phrases_in_their_language() -> None:
 
 def test_an_unknown_language_speaks_english() -> None:
     assert Words("tlh")("actions.save") == ENGLISH["actions.save"]
+
+
+# One thing has one name: a pattern that may not be written, what is written instead, keys that may.
+ONE_NAME: tuple[tuple[str, str, frozenset[str]], ...] = (
+    ("方案", "场景", frozenset()),
+    ("项目文件", "场景文件", frozenset()),
+    ("推测解码|猜测解码", "投机解码", frozenset()),
+    ("(?<![a-zA-Z_(])decode(?![a-zA-Z_])", "解码", frozenset()),
+    ("预填充", "prefill", frozenset({"glossary.prefill.name"})),
+    ("CUDA [Gg]raphs?(?!，从)", "CUDA 图", frozenset()),
+    ("内核|核函数", "kernel", frozenset()),
+    ("加速卡|加速器|显卡", "GPU 或设备", frozenset()),
+    ("症状", "现象", frozenset()),
+    ("物理下限|物理上限", "物理极限", frozenset()),
+    ("性能追踪|跟踪文件|(?<![a-zA-Z_-])trace(?![a-zA-Z_])", "轨迹或性能分析轨迹", frozenset()),
+    ("条运行", "次运行", frozenset()),
+    ("首 token 时间|首词|首字", "首 token 延迟", frozenset()),
+    ("每 token 延迟|每输出 token 时间", "每 token 时间", frozenset()),
+    ("词元|令牌", "token", frozenset()),
+    ("开机日志|引导日志", "启动日志", frozenset()),
+)
+_CODE = re.compile(r"```.*?```|`[^`\n]*`|\{\{[^}]*\}\}|\]\([^)]*\)", re.DOTALL)
+
+
+def chinese_writing() -> dict[str, str]:
+    """Texts of the catalogue by key and the pages of help by name, without what is code in them."""
+    pages = (ROOT / "resources/help/zh_CN").glob("*.md")
+    plain = {path.name: _CODE.sub("", path.read_text(encoding="utf-8")) for path in pages}
+    return {key: re.sub(r"\{[^}]*\}", "X", text) for key, text in CHINESE.items()} | plain
+
+
+@pytest.mark.parametrize(("pattern", "instead", "allowed"), ONE_NAME, ids=[one[0] for one in ONE_NAME])
+def test_one_thing_has_one_chinese_name(pattern: str, instead: str, allowed: frozenset[str]) -> None:
+    writing = chinese_writing()
+    assert len(writing) > 3000
+    found = {key: text for key, text in writing.items() if re.search(pattern, text)}
+    told = {key: re.findall(f".{{0,12}}(?:{pattern}).{{0,12}}", text) for key, text in found.items()}
+    assert {key: said for key, said in told.items() if key not in allowed} == {}, f"say {instead}"
+    assert allowed <= found.keys()
+
+
+def test_a_button_is_not_called_like_a_workspace() -> None:
+    """Or nobody knows which of the two is meant."""
+    workspaces = {text for key, text in CHINESE.items() if key.startswith("window.workspaces.")}
+    assert len(workspaces) > 4
+    own = {key: text for key, text in CHINESE.items() if key.startswith("recommending.")}
+    assert {key for key, text in own.items() if text in workspaces} == {"recommending.title"}
