@@ -83,7 +83,7 @@ def find_capacity(scenario: Scenario, requests: int | None = None) -> Iterator[C
         yield _found(by, trials, scenario, finished=False)
         if whole and (high - low <= 1 or high - low <= _RESOLUTION * low):
             break
-        if not whole and high - low <= _RESOLUTION * high and low > 0:
+        if not whole and math.isfinite(high) and low > 0 and high - low <= _RESOLUTION * high:
             break
         if math.isinf(high):
             load = 1.5 * low

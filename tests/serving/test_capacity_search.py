@@ -2,9 +2,12 @@
 
 import json
 
+import pytest
+
 from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
 from core.cli import main
+from core.planning import capacity_search
 from core.planning.capacity_search import (
     ceiling,
     find_capacity,
@@ -46,6 +49,16 @@ def test_the_largest_rate_meets_the_targets_and_a_little_more_does_not():
     count = trial_requests(scenario.simulation.percentile)
     assert trial(scenario, found.most.expected, count).meets
     assert not trial(scenario, 1.1 * found.most.expected, count).meets
+
+
+def test_a_rate_that_meets_the_targets_at_once_is_not_the_end(monkeypatch):
+    # Where the guess is far too low the search climbs until a rate fails.
+    scenario = service()
+    usual = last(find_capacity(scenario, 600)).most.expected
+    monkeypatch.setattr(capacity_search, "_guess", lambda _: 0.1 * usual)
+    found = last(find_capacity(scenario, 600))
+    assert any(not t.meets for t in found.trials)
+    assert found.most.expected == pytest.approx(usual, rel=0.03)
 
 
 def test_the_largest_number_of_users_is_exact():
@@ -113,3 +126,13 @@ def test_settings_that_cannot_be_are_refused(samples, capsys):
     said = capsys.readouterr()
     assert said.out == ""
     assert "Traceback" not in said.err
+    capsys.readouterr()
+    assert main(["simulate", str(samples[0]), "--users", "4", "--rate", "0.5"]) == 2
+    assert "--rate" in capsys.readouterr().err
+
+
+def test_why_fewer_copies_do_is_said(samples, capsys):
+    """Twelve copies carry more than twelve times what one carries: each is given requests in turn."""
+    assert main(["capacity", str(samples[0]), "--rate", "20"]) == 0
+    said = capsys.readouterr().out
+    assert "12 copies carry" in said and "more evenly" in said and "1.67" in said
