@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gui.window import MainWindow
 
 _LIMIT, _STEP = "engine.max_model_len", 1024
+_TOO_LONG = ("request_too_long", "request_beyond_slot")
 
 
 class Refusals:
@@ -40,9 +41,10 @@ class Refusals:
     def _repairs(self, path: str, problem: Problem) -> list[Link]:
         """A request that is too long fits a larger maximum length; its value is then taken by itself."""
         tokens = problem.values.get("tokens")
-        if problem.code != "request_too_long" or path == _LIMIT or not isinstance(tokens, int):
+        if problem.code not in _TOO_LONG or path == _LIMIT or not isinstance(tokens, int):
             return []
-        document, length = self._window.document, -(-tokens // _STEP) * _STEP
+        document = self._window.document
+        length = document.scenario.engine.length_for(-(-tokens // _STEP) * _STEP)
 
         def raise_limit() -> None:
             document.end_merge()

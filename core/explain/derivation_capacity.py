@@ -117,7 +117,7 @@ def _tokens(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
 
 
 def _at_model_length(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
-    length = point.scenario.engine.max_model_len
+    length = point.scenario.engine.longest_request
     reserved = plan.demand.reserved_bytes(length, plan.batched_tokens)
     limit = Sym("L_max", length, "tokens", "L_max")
     each = Sym("K_r", reserved, "GiB", "K_r")

@@ -184,7 +184,7 @@ def reading_share(scenario: Scenario, speed: Speed) -> float:
 
 def _length_exceeds_pool(scenario: Scenario, ledger: Ledger) -> Verdict:
     values = {
-        "length": show_tokens(scenario.engine.max_model_len),
+        "length": show_tokens(scenario.engine.longest_request),
         "pool": show_bytes(ledger.kv_pool_bytes),
     }
     longest = min(longest_reserved(plan_memory(scenario)), scenario.model.max_context)

@@ -26,7 +26,7 @@ class Capacity:
     kv_bytes_per_token: int  # of one device, unbounded layers only: the growth at long context
     kv_tokens: int  # tokens the pool holds at the scenario's request length
     max_users: int  # at the scenario's request length
-    max_users_at_model_length: int  # each with max_model_len tokens
+    max_users_at_model_length: int  # each as long as a request may be
     max_length: int  # tokens a request may have with the scenario's users, as many as run at once
     max_running: int | None = None  # requests the scheduler runs at once; None: as many as fit
 
@@ -51,7 +51,7 @@ def capacity(scenario: Scenario, ledger: Ledger) -> Capacity:
     the latter counts what the engine reserves for a request.  ``max_users`` counts the prefix once.
     """
     plan, work = plan_memory(scenario), scenario.workload
-    reserved = plan.demand.reserved_bytes(scenario.engine.max_model_len, plan.batched_tokens)
+    reserved = plan.demand.reserved_bytes(scenario.engine.longest_request, plan.batched_tokens)
     return Capacity(
         kv_bytes_per_token=plan.demand.bytes_per_token(),
         kv_tokens=plan.kv_tokens(work.tokens_per_request),
@@ -67,10 +67,11 @@ def capacity(scenario: Scenario, ledger: Ledger) -> Capacity:
 def longest(plan: MemoryPlan, users: int, prefix: int) -> int:
     """Tokens that each of ``users`` requests may have; 0 when not even one fits."""
     if prefix == 0 and plan.demand.is_plain and plan.demand.bytes_per_token():
-        return min(LONGEST, plan.demand.tokens_in(plan.pool // max(1, plan.users_on_one(users)), 1))
-
-    room = plan.budget - sum(plan.fixed.values())
-    return _last(lambda tokens: plan.cache_bytes(users, tokens, min(prefix, tokens)) <= room)
+        found = plan.demand.tokens_in(plan.pool // max(1, plan.users_on_one(users)), 1)
+    else:
+        room = plan.budget - sum(plan.fixed.values())
+        found = _last(lambda tokens: plan.cache_bytes(users, tokens, min(prefix, tokens)) <= room)
+    return min(LONGEST if plan.slot_tokens is None else plan.slot_tokens, found)
 
 
 def longest_reserved(plan: MemoryPlan) -> int:
@@ -163,7 +164,7 @@ def starts(scenario: Scenario) -> bool:
     if not refuses_long(scenario):
         return True
     plan = plan_memory(scenario)
-    return plan.demand.reserved_bytes(scenario.engine.max_model_len, plan.batched_tokens) <= plan.pool
+    return plan.demand.reserved_bytes(scenario.engine.longest_request, plan.batched_tokens) <= plan.pool
 
 
 def refuses_long(scenario: Scenario) -> bool:

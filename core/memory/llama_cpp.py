@@ -206,7 +206,10 @@ def plan(scenario: Scenario) -> MemoryPlan:
         demand=CacheDemand((PageGroup(fullest.token, 1),), fullest.bounded // slots),
         replicas=scenario.deployment.replicas,
         batched_tokens=n_ubatch(engine),
+        # The cache is taken whole at the start, whatever is asked of it: too large, it is all that is needed.
         least_cache=0 if needed <= total else fullest.cache,
+        most_cache=None if needed <= total else fullest.cache,
         slots=slots,
+        slot_tokens=engine.longest_request,
         host=host,
     )

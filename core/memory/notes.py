@@ -37,7 +37,7 @@ def _start(scenario: Scenario, plan: MemoryPlan) -> tuple[Problem, ...]:
 
 def _model_length(scenario: Scenario, plan: MemoryPlan, ledger: Ledger) -> tuple[Problem, ...]:
     """Nor does it start when one request of max_model_len exceeds the pool; SGLang cuts the length."""
-    length = scenario.engine.max_model_len
+    length = scenario.engine.longest_request
     if not ledger.fits or plan.demand.reserved_bytes(length, plan.batched_tokens) <= ledger.kv_pool_bytes:
         return ()
     most = longest_reserved(plan)

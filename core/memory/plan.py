@@ -34,7 +34,9 @@ class MemoryPlan:
     # Groups of requests inside a replica that have a cache of their own (attention data parallelism).
     copies: int = 1
     least_cache: int = 0  # the engine allocates this much for the cache, used or not
+    most_cache: int | None = None  # nor does it ever take more for the cache than this
     slots: int | None = None  # requests that have a place in memory, at most
+    slot_tokens: int | None = None  # tokens of a request that such a place holds, at most
     batch: int | None = None  # requests that the scheduler runs at once, at most
     token_pool: int | None = None  # part of the pool that tokens may take, the rest is for states
     host: int = 0  # bytes in the host's memory
@@ -74,7 +76,8 @@ class MemoryPlan:
         below, above = math.floor(users), math.ceil(users)
         low = filled(below)
         total = low if above == below else low + math.ceil((users - below) * (filled(above) - low))
-        return max(self.least_cache, total)
+        most = total if self.most_cache is None else min(self.most_cache, total)
+        return max(self.least_cache, most)
 
     def needed_over(self, users: Any, tokens: Any, prefix: int = 0) -> FloatArray:
         """All bytes that a device needs; ``users`` and ``tokens`` broadcast.  As ``cache_bytes``."""
@@ -89,6 +92,8 @@ class MemoryPlan:
         requests = low + part * (high - low)
         # The common pages appear with the first request.
         cache = np.maximum(requests * each + np.minimum(count, 1.0) * common, float(self.least_cache))
+        if self.most_cache is not None:
+            cache = np.minimum(cache, float(self.most_cache))
         # Where the bytes of a request do not depend on its length the axis of lengths is still there.
         shape = np.broadcast_shapes(count.shape, length.shape)
         return as_array(np.broadcast_to(cache + float(sum(self.fixed.values())), shape))

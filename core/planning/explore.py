@@ -4,6 +4,7 @@ Rows are worked out one after the other, coarse ones first, each with all its co
 the column is a load or a length; everything that does not depend on the column is prepared once a row.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
@@ -209,7 +210,7 @@ def _in_one_call(scenario: Scenario, x: Axis, index: int, result: ResultKey) -> 
     users = numbers if x.path == "workload.users" else work.users * one
     allowed = prefix < prompt
     if scenario.engine.name != "textbook":
-        allowed &= prompt + output <= scenario.engine.max_model_len
+        allowed &= prompt + output <= scenario.engine.longest_request
     memory = _memory(base, prompt, output, np.minimum(prefix, prompt - 1.0))
     service = prepare(base)
     if x.path in _LENGTHS:
@@ -270,16 +271,17 @@ def _memory(scenario: Scenario, prompt: FloatArray, output: FloatArray, prefix: 
     else:
         kv_tokens = np.where(whole > 0, np.floor(pool * tokens / np.maximum(whole, 1.0)), 0.0)
     kv_tokens = np.where(whole > 0, kv_tokens, plan.free_tokens(tokens))
-    reserved = plan.demand.reserved_bytes(scenario.engine.max_model_len, plan.batched_tokens)
+    reserved = plan.demand.reserved_bytes(scenario.engine.longest_request, plan.batched_tokens)
     # A prefix differs from column to column, which ``needed_over`` takes as one number: the same rule here.
     fixed, least = float(sum(plan.fixed.values())), float(plan.least_cache)
+    ceiling = math.inf if plan.most_cache is None else float(plan.most_cache)
 
     def needed(users: FloatArray) -> FloatArray:
         below = np.floor(users)
         low, high = np.ceil(below / caches), np.ceil(np.ceil(users) / caches)
         requests = low + (users - below) * (high - low)
         cache = requests * each + np.minimum(users, 1.0) * common
-        return np.asarray(np.maximum(cache, least) + fixed)
+        return np.asarray(np.clip(cache, least, ceiling) + fixed)
 
     one_fits = needed(np.ones_like(tokens)) <= plan.budget
     if refuses_long(scenario):

@@ -149,7 +149,7 @@ def _ends(scenario: Scenario, path: str) -> tuple[float, float]:
     if path in _FIXED_ENDS:
         return _FIXED_ENDS[path]
     now = float(get_value(scenario, path) or 0)
-    work, limit = scenario.workload, scenario.engine.max_model_len
+    work, limit = scenario.workload, scenario.engine.longest_request
     if path == "workload.shared_prefix_tokens":
         return 0.0, float(max(1, work.prompt_tokens - 1))
     low, high = now * _NUMBERS[path][0], now * _NUMBERS[path][1]

@@ -20,6 +20,7 @@ from core.spec.search import Rank
 
 _SHARED_READS = 0.6  # of a prompt's time that it adds to steps it shares, at least
 _HOPELESS = 1.1  # times a target, with nothing but one step: no layout of the batch helps
+_FLOORS: tuple[Reason, Reason] = ("per_token", "first_token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class Shortfall:
     reason: Reason
     value: float
     limit: float
+    at_least: bool = False  # ``value`` is a bound: the real one is no better
 
     @property
     def ratio(self) -> float:
@@ -136,9 +138,9 @@ def distance(offer: Offer) -> float:
     return found
 
 
-def estimated(base: Scenario, combination: Combination) -> Offer | Shortfall:
-    """The offer, whether or not it meets every target; a shortfall where it does not start or where one
-    step by itself is far too slow.
+def estimated(base: Scenario, combination: Combination, whole: bool = False) -> Offer | Shortfall:
+    """The offer, whether or not it meets every target; a shortfall where it does not start or, without
+    ``whole``, where one step by itself is far too slow.
     """
     scenario = combination.scenario(base)
     memory = plan_memory(scenario)
@@ -147,16 +149,15 @@ def estimated(base: Scenario, combination: Combination) -> Offer | Shortfall:
         if memory.pool <= 0:
             return Shortfall("weights", float(needed), float(memory.budget))
         one = int(memory.demand.request_bytes(base.workload.tokens_per_request))
-        reserved = memory.demand.reserved_bytes(base.engine.max_model_len, memory.batched_tokens)
+        reserved = memory.demand.reserved_bytes(base.engine.longest_request, memory.batched_tokens)
         return Shortfall("cache", float(needed + max(one, reserved)), float(memory.budget))
     service = prepare(scenario)
     most_users = _most_users(scenario, memory)
     floors = _least_times(service, scenario, most_users)
     limits = _targets(scenario)
-    if floors[0] > _HOPELESS * limits[0]:
-        return Shortfall("per_token", floors[0], limits[0])
-    if floors[1] > _HOPELESS * limits[1]:
-        return Shortfall("first_token", floors[1], limits[1])
+    for reason, floor, limit in zip(_FLOORS, floors, limits, strict=True):
+        if floor > _HOPELESS * limit and not whole:
+            return Shortfall(reason, floor, limit, at_least=True)
     return _offer(scenario, combination, service, memory, most_users)
 
 
@@ -164,6 +165,15 @@ def shortfall(offer: Offer) -> Shortfall:
     """Of the first target that an offer misses."""
     reason = offer.missed[0]
     return Shortfall(reason, *_missed_by(offer, reason))
+
+
+def settled(base: Scenario, combination: Combination, short: Shortfall) -> Shortfall:
+    """What an estimate says instead of a bound; the bound where the combination does not even start."""
+    found = estimated(base, combination, whole=True)
+    if isinstance(found, Shortfall):
+        return found if found.reason == short.reason else short
+    value, limit = _missed_by(found, short.reason)
+    return Shortfall(short.reason, value, limit) if value >= short.value else short
 
 
 def _most_users(scenario: Scenario, memory: MemoryPlan) -> int:

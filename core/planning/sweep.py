@@ -76,7 +76,7 @@ def workload_curves(scenario: Scenario, estimate: Estimate | None = None) -> Wor
 def other_lengths(scenario: Scenario) -> tuple[int, ...]:
     """Up to three request lengths beside the scenario's: powers of two around it, and the longest."""
     tokens = scenario.workload.tokens_per_request
-    longest = scenario.engine.max_model_len
+    longest = scenario.engine.longest_request
     shorter = 2 ** math.floor(math.log2(max(2.0, 0.6 * tokens)))
     longer = 2 ** math.ceil(math.log2(1.4 * tokens))
     found = {shorter, min(longer, longest), min(2 * longer, longest), longest}

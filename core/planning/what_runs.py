@@ -96,7 +96,7 @@ def _of(scenario: Scenario, entry: CatalogModel) -> Generator[None, None, Runs |
     base = _with_model(scenario, model)
     best: Offer | None = None
     for combination in _combinations(base):
-        if combination.scenario(base).workload.tokens_per_request > base.engine.max_model_len:
+        if combination.scenario(base).workload.tokens_per_request > base.engine.longest_request:
             continue
         offer = estimated(base, combination)
         yield

@@ -195,7 +195,7 @@ def _capacity(estimate: Estimate, words: Words) -> str:
     work = estimate.scenario.workload
     users, model_length = (
         show_tokens(work.tokens_per_request),
-        show_tokens(estimate.scenario.engine.max_model_len),
+        show_tokens(estimate.scenario.engine.longest_request),
     )
     rows = [
         (words("report.kv_tokens"), _exact(capacity.kv_tokens)),

@@ -70,7 +70,7 @@ class Run:
         steady = self._steady(service)
         self._source = Source(scenario, trace, _life(steady, scenario))
         self._server = _server(service, None if self._source.from_trace else steady)
-        self._limit = math.inf if scenario.engine.name == "textbook" else scenario.engine.max_model_len
+        self._limit = math.inf if scenario.engine.name == "textbook" else scenario.engine.longest_request
         self.clock = 0.0
         self.done = self.refused = 0
         self.finished = False
@@ -88,7 +88,7 @@ class Run:
         if pool.slots is not None:
             most = min(most, pool.slots)
         budget = int(min(service.lengths.token_budget, _MOST_BUDGET))
-        longest = float(scenario.engine.max_model_len)
+        longest = float(scenario.engine.longest_request)
         if scenario.engine.name == "textbook":
             longest = 4.0 * scenario.workload.tokens_per_request
         table = StepTable(service.plan, int(most), longest, float(budget), quantile)

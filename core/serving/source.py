@@ -50,7 +50,7 @@ class Source:
         self._outputs = length_stream(
             settings.output_lengths, work.output_tokens, settings.output_spread, outputs, answers
         )
-        self._longest = scenario.engine.max_model_len if scenario.engine.name != "textbook" else 10**9
+        self._longest = scenario.engine.longest_request if scenario.engine.name != "textbook" else 10**9
         self._caching = settings.prefix_caching
         self._users = work.users if work.load == "users" else 0
         self._thinking = thinking

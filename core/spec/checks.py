@@ -166,12 +166,14 @@ def _link(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _lengths(scenario: Scenario) -> Iterator[Problem]:
-    work, limit = scenario.workload, scenario.engine.max_model_len
+    work, limit = scenario.workload, scenario.engine.longest_request
     if work.tokens_per_request > limit and scenario.engine.name != "textbook":
+        slots = scenario.engine.separate_slots
         yield Problem(
-            "request_too_long",
+            "request_too_long" if slots == 1 else "request_beyond_slot",
             ("workload.prompt_tokens", "workload.output_tokens", "engine.max_model_len"),
-            {"tokens": work.tokens_per_request, "limit": limit},
+            {"tokens": work.tokens_per_request, "limit": limit}
+            | ({} if slots == 1 else {"length": scenario.engine.max_model_len, "slots": slots}),
         )
     longest = scenario.model.max_context
     if limit > longest and scenario.engine.name != "textbook":

@@ -10,6 +10,13 @@ _LLAMA = ("llamacpp", "ollama")
 _SERVERS = ("vllm", "sglang", "trtllm")
 _CALIBRATED = (*_SERVERS, *_LLAMA, "transformers", "mlx")
 
+# llama.cpp rounds a slot's part of the context up to whole ones of these (GGML_PAD in llama-context.cpp).
+_CELLS = 256
+
+
+def _whole_cells(tokens: int) -> int:
+    return -(-tokens // _CELLS) * _CELLS
+
 
 class Precision(Spec):
     """Formats by key of ``core.spec.formats``."""
@@ -84,3 +91,25 @@ class Engine(Spec):
     wired_limit_gib: float | None = declared(
         None, unit="GiB", kind="quantity", step=1, ge=0.1, le=10_000, engines=("mlx",)
     )
+
+    @property
+    def separate_slots(self) -> int:
+        """Equal parts that llama.cpp and Ollama cut their context into; 1 where requests share it.
+
+        llama.cpp, src/llama-context.cpp: n_ctx_seq is n_ctx with one cache for all slots, else n_ctx over
+        the slots in whole 256; a number of slots left open means one cache for all.
+        """
+        if self.name not in _LLAMA or self.kv_unified or self.n_parallel is None:
+            return 1
+        return self.n_parallel
+
+    @property
+    def longest_request(self) -> int:
+        """Tokens that one request may have: ``max_model_len``, or a slot's part of it."""
+        slots = self.separate_slots
+        return self.max_model_len if slots == 1 else _whole_cells(-(-self.max_model_len // slots))
+
+    def length_for(self, tokens: int) -> int:
+        """The least ``max_model_len`` that admits requests of so many tokens."""
+        slots = self.separate_slots
+        return tokens if slots == 1 else slots * _whole_cells(tokens)

@@ -85,9 +85,7 @@ def _apart(scenario: Scenario, layout: Layout) -> Changes:
 def model_changes(scenario: Scenario, model: Model) -> Changes:
     """Choose a model: precision, lengths and parallelism follow where they must."""
     changes: Changes = [("precision.weights", weights_for(scenario, model))]
-    limit = min(scenario.engine.max_model_len, model.max_context)
-    changes.append(("engine.max_model_len", limit))
-    changes += _lengths_within(scenario, limit)
+    changes += _limited(scenario, model)
     tried = scenario.model_copy(update={"model": model})
     changes += _placed(tried)
     changes += _draft_of(tried)
@@ -96,11 +94,18 @@ def model_changes(scenario: Scenario, model: Model) -> Changes:
 
 def edited_model_changes(scenario: Scenario, model: Model) -> Changes:
     """The model's numbers were edited: formats stay, lengths and parallelism follow where they must."""
-    limit = min(scenario.engine.max_model_len, model.max_context)
     tried = scenario.model_copy(update={"model": model})
-    changes: Changes = [("engine.max_model_len", limit), *_lengths_within(scenario, limit)]
+    changes: Changes = _limited(scenario, model)
     changes += [*_placed(tried), *_draft_of(tried)]
     return [("model", model), *_only_new(scenario, changes)]
+
+
+def _limited(scenario: Scenario, model: Model) -> Changes:
+    """No request is longer than the model's context: the maximum length, and the lengths within it."""
+    engine = scenario.engine
+    limit = min(engine.max_model_len, engine.separate_slots * model.max_context)
+    each = engine.model_copy(update={"max_model_len": limit}).longest_request
+    return [("engine.max_model_len", limit), *_lengths_within(scenario, min(each, model.max_context))]
 
 
 def _placed(tried: Scenario, before: Scenario | None = None) -> Changes:
@@ -194,8 +199,8 @@ def engine_changes(scenario: Scenario, engine: object) -> Changes:
         ("precision.kv_cache", _cache_for(known, scenario.precision.kv_cache, weights)),
         *_placed(engined, scenario),
     ]
-    if known.name != "textbook" and scenario.workload.tokens_per_request > known.max_model_len:
-        changes.append(("engine.max_model_len", scenario.workload.tokens_per_request))
+    if known.name != "textbook" and scenario.workload.tokens_per_request > known.longest_request:
+        changes.append(("engine.max_model_len", known.length_for(scenario.workload.tokens_per_request)))
     if known.name not in ("vllm", "sglang", "trtllm"):
         changes += [("deployment.expert_parallel", 1), ("deployment.attention_data_parallel", 1)]
         changes.append(("deployment.prefill_accelerators", 0))
@@ -219,14 +224,17 @@ def preset_changes(scenario: Scenario, preset: Mapping[str, object], usual: int 
     prompt = int(str(preset["prompt_tokens"]))
     output = int(str(preset["output_tokens"]))
     prefix = int(str(preset["shared_prefix_tokens"]))
-    now, longest = scenario.engine.max_model_len, scenario.model.max_context
+    engine = scenario.engine
+    now, longest = engine.max_model_len, engine.separate_slots * scenario.model.max_context
+    needed = engine.length_for(prompt + output)
     limit = least = now if usual is None else min(usual, max(longest, now))
-    if prompt + output > limit:
-        limit = next((n for n in (2**k for k in range(10, 31)) if n >= prompt + output), limit)
+    if needed > limit:
+        limit = next((n for n in (2**k for k in range(10, 31)) if n >= needed), limit)
         limit = max(least, min(limit, longest))
     room: Changes = [("engine.max_model_len", limit)] if limit != now else []
-    if prompt + output > limit:
-        prompt = max(1, limit - output)
+    each = engine.model_copy(update={"max_model_len": limit}).longest_request
+    if prompt + output > each:
+        prompt = max(1, each - output)
         prefix = min(prefix, prompt - 1)
     return [
         *room,
@@ -249,7 +257,7 @@ def settled(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[Probl
         _draft_size(scenario),
         [("precision.kv_cache", cache)],
         _placed(_spread_as(scenario, before)),
-        _lengths_within(scenario, min(scenario.engine.max_model_len, scenario.model.max_context)),
+        _lengths_within(scenario, min(scenario.engine.longest_request, scenario.model.max_context)),
     ]
     if scenario.deployment.link == "scale_up" and scenario.accelerator.scale_up.gbps_per_direction is None:
         steps.append([("deployment.link", "auto")])

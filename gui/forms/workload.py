@@ -27,7 +27,7 @@ def _room(scenario: Scenario, beside: int) -> int | None:
     """Tokens that the engine admits beside others; None: it sets no limit."""
     if scenario.engine.name == "textbook":
         return None
-    return max(1, scenario.engine.max_model_len - beside)
+    return max(1, scenario.engine.longest_request - beside)
 
 
 _MOST: dict[str, Most] = {

@@ -69,7 +69,7 @@ def prompt_limits(scenario: Scenario) -> tuple[float, float]:
     low = work.shared_prefix_tokens + 1.0
     if scenario.engine.name == "textbook":
         return low, 1e9
-    return low, max(low, float(scenario.engine.max_model_len - work.output_tokens))
+    return low, max(low, float(scenario.engine.longest_request - work.output_tokens))
 
 
 def _distance(pane: "MemoryOverUsers", curves: WorkloadCurves, line: LengthLine, point: QPointF) -> float:

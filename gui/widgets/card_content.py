@@ -222,7 +222,7 @@ def _users(estimate: Estimate, words: Words) -> Card:
         local = estimate.scenario.engine.name in ("mlx", "transformers")
         note = words("cards.one_by_one" if local else "cards.by_batch")  # memory would hold more
     elif estimate.speed is not None:
-        length = show_tokens(estimate.scenario.engine.max_model_len)
+        length = show_tokens(estimate.scenario.engine.longest_request)
         count = show_count(capacity.max_users_at_model_length)
         note = words("cards.users_at_length", count=count, length=length)
     card = Card(
