@@ -23,6 +23,8 @@ _FIRST_S, _LONGEST_S, _GROWTH = 0.05, 0.5, 0.6
 class Picture:
     """A grid as far as it is worked out; rows to come look like the last one below that is there.
 
+    Names have no neighbours to look like: what is to come of them is not ``known``.
+
     Arrays (rows of ``y``, columns of ``x``).
     """
 
@@ -35,6 +37,7 @@ class Picture:
     meets: BoolArray
     share: float  # worked out, 1: complete
     seconds: float
+    known: BoolArray | None = None  # None: all of it
 
 
 class Exploration(QObject):
@@ -123,8 +126,14 @@ def _pictures(scenario: Scenario, x: Axis, y: Axis, result: ResultKey) -> Iterat
             yield None
             continue
         last = now
-        source = np.maximum.accumulate(np.where(done, np.arange(count), 0))
+        known = None
+        source = np.arange(count)
+        if not down.is_category:
+            source = np.maximum.accumulate(np.where(done, source, 0))
+        elif number < count:
+            known = np.broadcast_to(done[:, np.newaxis], shape)
+            known = known.T if swap else known
         filled = values[source], starts[source], meets[source]
         if swap:
             filled = filled[0].T, filled[1].T, filled[2].T
-        yield Picture(scenario, x, y, result, *filled, number / count, now - begun)
+        yield Picture(scenario, x, y, result, *filled, number / count, now - begun, known)

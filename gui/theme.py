@@ -181,11 +181,11 @@ class Theme:
         return round(length * self.scale)
 
     def font(self, role: Role) -> QFont:
-        """The font of a role; the same object each time, not to be changed."""
+        """The font of a role: a copy each time, so that who changes it changes nobody else's."""
         found = self._fonts.get(role)
         if found is None:
             found = self._fonts[role] = _font(role, self.scale)
-        return found
+        return QFont(found)
 
     def palette(self) -> QPalette:
         """Every role that Fusion reads."""

@@ -320,13 +320,20 @@ def cost_values(point: Estimate, prices: Prices | None = None) -> dict[str, floa
 
 
 def headline(estimates: Sequence[Estimate], letters: Sequence[str]) -> Phrase:
-    """One sentence over the whole comparison: who is fastest, and whether it meets every target."""
+    """One sentence over the whole comparison: who is fastest per token, and whether it meets every target.
+
+    A short time per token behind a long queue is no fast answer: the first token is said beside it.
+    """
     running = [(e, name) for e, name in zip(estimates, letters, strict=True) if e.speed is not None]
     if not running:
         return Phrase("compare.none_starts")
     best, name = min(running, key=lambda pair: pair[0].speed.time_per_output_token.expected)  # type: ignore[union-attr]
     assert best.speed is not None
-    values: dict[str, object] = {"name": name, "value": show_time(best.speed.time_per_output_token.expected)}
+    values: dict[str, object] = {
+        "name": name,
+        "value": show_time(best.speed.time_per_output_token.expected),
+        "first": show_time(best.speed.time_to_first_token.expected),
+    }
     key = "compare.fastest_meets" if best.verdict.state == "good" else "compare.fastest"
     return Phrase(key, values)
 

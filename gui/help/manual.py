@@ -1,7 +1,7 @@
 """The manual in a window of its own: contents and search at the left, the page at the right."""
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QFontMetricsF, QKeySequence
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
@@ -20,6 +20,7 @@ from gui.theme import manager, theme
 
 _FIRST = QSize(1040, 760)
 _CONTENTS = 232
+_BESIDE_TITLE = 64  # margins, the row's own padding, a scroll bar
 _KEY = Qt.ItemDataRole.UserRole
 
 
@@ -74,13 +75,14 @@ class Manual(QWidget):
         self._restyle()
         self._fill("")
         self.resize((_FIRST * theme().scale).boundedTo(self.screen().availableSize()))
-        self._split.setSizes([theme().px(_CONTENTS), self.width() - theme().px(_CONTENTS)])
+        wide = max(theme().px(_CONTENTS), self._widest_title())
+        self._split.setSizes([wide, self.width() - wide])
 
     def open_at(self, key: str, heading: str = "") -> None:
         """Show a page, at a heading where one is named, and come to the front."""
         self.search.clear()
+        self.show()  # first: a heading is found where the page is laid out as wide as it is seen
         self.view.go(key, heading)
-        self.show()
         self.activateWindow()
 
     @property
@@ -102,6 +104,13 @@ class Manual(QWidget):
         self.view.set_sought(text)
         if text and keys and self.view.key not in keys:
             self.view.go(keys[0])
+        self.view.find_first()
+
+    def _widest_title(self) -> int:
+        """Pixels of the left part in which no title is cut."""
+        measure = QFontMetricsF(theme().font("body"))
+        titles = (measure.horizontalAdvance(title(key, self._words)) for key in PAGES)
+        return round(max(titles)) + theme().px(_BESIDE_TITLE)
 
     def _mark(self, key: str) -> None:
         """Show in the contents which page this is."""
@@ -121,7 +130,7 @@ class Manual(QWidget):
             return
         row = (self.contents.currentRow() + 1) % self.contents.count()
         self.contents.setCurrentRow(row)
-        self.view.find_next()
+        self.view.find_first()
 
     def _leave(self) -> None:
         if self.search.text():

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import QRegularExpression, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QFont,
     QImage,
@@ -16,7 +16,7 @@ from PySide6.QtGui import (
     QTextLength,
     QTextTable,
 )
-from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
+from PySide6.QtWidgets import QFrame, QTextBrowser, QTextEdit, QWidget
 
 import resources
 from core.manual import PAGES, licence_text, page, slug
@@ -26,6 +26,7 @@ from gui.theme import Role, theme
 _MARGIN = 32
 _WIDEST = 780  # of a line that is read with ease
 _LEADING = 132  # per cent
+_MOST_MARKS = 400  # of what is sought; more of them say nothing
 _ROLES: dict[int, Role] = {1: "title20", 2: "body_semibold", 3: "body_semibold"}
 
 
@@ -95,12 +96,14 @@ class PageView(QTextBrowser):
         if scheme == "licence":
             self.setPlainText(licence_text(name))
             self.setFont(theme().font("fixed"))
+            self._mark_sought()
             self.moved.emit(key)
             return
         self.setFont(theme().font("body"))
         self.setMarkdown(page(key, self._words))
         self._dress()
         self._go_to_heading(heading)
+        self._mark_sought()
         self.moved.emit(key)
 
     def _go_to_heading(self, heading: str) -> None:
@@ -182,7 +185,7 @@ class PageView(QTextBrowser):
             shape = QTextCharFormat()
             shape.setFont(t.font(_ROLES.get(level, "body_medium")))
             if level == 2:
-                larger = t.font("body_semibold")
+                larger = QFont(t.font("body_semibold"))  # the theme's own is everybody's
                 larger.setPixelSize(t.px(16))
                 shape.setFont(larger)
             shape.setForeground(t.ink)
@@ -286,12 +289,49 @@ class PageView(QTextBrowser):
     # -- seeking ---------------------------------------------------------------------------------
 
     def set_sought(self, text: str) -> None:
-        """What ``find_next`` looks for."""
+        """What ``find_next`` looks for; every place that holds it is marked."""
         self._sought = text.strip()
+        self._mark_sought()
 
     def find_next(self) -> bool:
         """Select the next place that holds what is sought; False at the end of the page."""
-        return bool(self._sought) and self.find(self._sought)
+        found = self._place_after(self.textCursor())
+        if found.isNull():
+            return False
+        self.setTextCursor(found)
+        above = self.viewport().height() // 3  # so that what it is about stands over it
+        bar = self.verticalScrollBar()
+        bar.setValue(bar.value() + self.cursorRect(found).top() - above)
+        return True
+
+    def find_first(self) -> bool:
+        """The same from the top of the page."""
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+        return self.find_next()
+
+    def _place_after(self, cursor: QTextCursor) -> QTextCursor:
+        if not self._sought:
+            return QTextCursor()
+        return self.document().find(self._pattern(), cursor)
+
+    def _pattern(self) -> QRegularExpression:
+        """The words as they stand, or each of them where they do not stand together."""
+        together = self._sought.casefold() in self.toPlainText().casefold()
+        parts = [self._sought] if together else self._sought.split()
+        pattern = "|".join(QRegularExpression.escape(part) for part in parts)
+        return QRegularExpression(pattern, QRegularExpression.PatternOption.CaseInsensitiveOption)
+
+    def _mark_sought(self) -> None:
+        marks: list[QTextEdit.ExtraSelection] = []
+        at = self._place_after(QTextCursor(self.document()))
+        while not at.isNull() and len(marks) < _MOST_MARKS:
+            mark = QTextEdit.ExtraSelection()
+            mark.cursor = at
+            mark.format.setBackground(theme().accent_soft)
+            mark.format.setFontUnderline(theme().name == "contrast")
+            marks.append(mark)
+            at = self._place_after(at)
+        self.setExtraSelections(marks)
 
 
 def _is_code(block: QTextBlock) -> bool:

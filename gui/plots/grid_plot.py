@@ -196,6 +196,8 @@ class GridPlot(QWidget):
         at = words(
             "explore.at_cell", x=at_index(picture.x, cell[1], words), y=at_index(picture.y, cell[0], words)
         )
+        if picture.known is not None and not picture.known[cell]:
+            return words("explore.reading", at=at, value=words("explore.computing"))
         if not picture.starts[cell]:
             return words("explore.reading", at=at, value=words("explore.does_not_start"))
         return words("explore.reading", at=at, value=show_result(picture.result, float(picture.values[cell])))

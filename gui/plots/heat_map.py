@@ -91,7 +91,11 @@ class HeatMap(GridPlot):
         pixels = colours[levels(_sampled(values, fy, fx), self.limits)]
         starts = _sampled(self._soft(picture, picture.starts), fy, fx) >= 0.5
         hatch = _hatch(high, wide, ratio, t)
-        pixels = np.where(starts, pixels, hatch) | np.uint32(0xFF000000)
+        pixels = np.where(starts, pixels, hatch)
+        if picture.known is not None:
+            known = _sampled(picture.known.astype(np.float64), fy, fx) >= 0.5
+            pixels = np.where(known, pixels, np.uint32(t.canvas.rgb() & 0xFFFFFF))
+        pixels = pixels | np.uint32(0xFF000000)
         data = np.ascontiguousarray(pixels)
         return QImage(data.data, wide, high, 4 * wide, QImage.Format.Format_RGB32).copy()
 
@@ -99,7 +103,9 @@ class HeatMap(GridPlot):
         return smoothed(mask.astype(np.float64), not picture.y.is_category, not picture.x.is_category)
 
     def _outlines(self, picture: Picture) -> tuple[list[Line], list[Line]]:
-        """Of what starts, and of what meets every target."""
+        """Of what starts, and of what meets every target; none around what is not worked out yet."""
+        if picture.known is not None:
+            return [], []
         # Where it does not start there is no target to miss: the two outlines never run along each other.
         meets = picture.meets | ~picture.starts
         masks = [picture.starts, meets if picture.meets.any() else np.ones_like(meets)]

@@ -74,7 +74,8 @@ class ExploreSide(QWidget):
         unit, factor = scale_of(picture.result, most)
         name = self._words(f"explore.results.{picture.result}")
         title = self._words("explore.legend", result=name, unit=unit) if unit else name
-        lines = ["hatch"] if not picture.starts.all() else []
+        known = True if picture.known is None else picture.known
+        lines = ["hatch"] if (~picture.starts & known).any() else []
         if question.outline and picture.meets.any() and (picture.starts & ~picture.meets).any():
             lines.append("dot" if picture.x.is_category and picture.y.is_category else "target")
         self.legend.show_classes(title, class_colours(theme(), limits), limits, factor, tuple(lines))

@@ -3,6 +3,7 @@
 import itertools
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from gui.exploration import Exploration, Picture, _pictures
 from gui.explore_content import breaks, headline, nearest, place_of, places, ticks
 from gui.fields.range_edit import read_range
 from gui.plots.contour import contours, eased, smoothed
+from gui.plots.heat_map import HeatMap
 from gui.window import MainWindow
 from gui.workspaces.explore import ExploreWorkspace
 from gui.workspaces.explore_form import Question, Side
@@ -163,7 +165,9 @@ def test_a_long_exploration_sharpens_and_can_be_stopped(qtbot: QtBot, scenario: 
     exploration.start(scenario, x, axis_for(scenario, "accelerator"), "kv_tokens")
     qtbot.waitUntil(lambda: len(seen) >= 2, timeout=30_000)
     assert 0 < seen[0].share < seen[1].share <= 1
-    assert (seen[0].starts[0] == seen[0].starts[1]).all()  # rows to come look like the last one below
+    assert seen[0].known is not None  # another GPU's row is not made up from the one below it
+    assert 0 < seen[0].known.all(axis=1).sum() < len(seen[0].y.values)
+    assert np.isnan(seen[0].values[~seen[0].known]).all()
     exploration.stop()
     count = len(seen)
     exploration.wait()
@@ -191,6 +195,26 @@ def test_pictures_grow_rare_while_there_is_work(scenario: Scenario, monkeypatch:
     assert told[0].seconds < 0.1 and told[-1].share == 1
     assert 3 <= len(told) <= 8
     assert all(a.share < b.share for a, b in itertools.pairwise(told))
+    assert all(one.known is None for one in told)
+    assert told[0].starts.any(axis=1).all()  # rows to come look like the last one below
+
+
+def test_what_is_not_worked_out_of_a_row_of_names_stays_blank(qtbot: QtBot, scenario: Scenario) -> None:
+    x, y = axis_for(scenario, "workload.users", 20), axis_for(scenario, "precision.weights")
+    whole = [one for one in _pictures(scenario, x, y, "output_throughput") if one is not None][-1]
+    assert whole.known is None
+    known = np.zeros(whole.values.shape, dtype=bool)
+    known[0] = True
+    partial = replace(whole, values=np.where(known, whole.values, np.nan), starts=whole.starts & known)
+    heat = HeatMap(Words("en"))
+    qtbot.addWidget(heat)
+    heat.resize(700, 500)
+    heat.show_picture(replace(partial, known=known))
+    heat.grab()
+    image = heat._image
+    assert image is not None
+    blank = [image.pixelColor(image.width() // 2, row) for row in range(image.height() // 4)]
+    assert {colour.rgb() for colour in blank} == {themes.theme().canvas.rgb()}
 
 
 @pytest.mark.parametrize("result", RESULTS)

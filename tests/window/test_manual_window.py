@@ -1,12 +1,16 @@
 """The manual's window: contents, search, links, way back, pictures, languages."""
 
+from typing import get_args
+
 import pytest
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QImage, QTextDocument
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from core.manual import PAGES, headings, slug
 from core.words import LANGUAGES, Words
+from gui import theme
 from gui.forms.section import Section
 from gui.help.manual import Manual
 from gui.help.places import place_of
@@ -44,6 +48,54 @@ def test_links_are_followed_and_walked_back(manual: Manual) -> None:
 def test_a_heading_is_brought_to_the_top(manual: Manual) -> None:
     manual.open_at("glossary", slug("Goodput"))
     assert manual.view.verticalScrollBar().value() > 0
+
+
+def test_the_first_heading_asked_for_is_brought_to_the_top_too(
+    window: MainWindow, qapp: QApplication
+) -> None:
+    window.show()
+    manual = window.shell.show_manual("estimate", slug("Workload"))
+    qapp.processEvents()
+    first = manual.view.verticalScrollBar().value()
+    manual.open_at("estimate", slug("Workload"))
+    qapp.processEvents()
+    assert first == manual.view.verticalScrollBar().value() > 0
+
+
+def test_what_is_opened_leaves_the_fonts_of_the_program_alone(manual: Manual) -> None:
+    fresh = theme.Theme(theme.theme().name, theme.theme().scale)
+    for key in PAGES:
+        manual.open_at(key)
+    for role in get_args(theme.Role):
+        assert theme.theme().font(role) == fresh.font(role), role
+    theme.theme().font("body").setBold(True)
+    assert not theme.theme().font("body").bold()
+
+
+def test_no_title_of_the_contents_is_cut(manual: Manual) -> None:
+    room = manual.contents.viewport().width()
+    assert manual.contents.sizeHintForColumn(0) <= room
+
+
+def test_what_is_sought_is_marked_while_typing_and_stands_in_the_page(
+    manual: Manual, qapp: QApplication
+) -> None:
+    manual.open_at("glossary")
+    qapp.processEvents()
+    for wanted in ("goodput", "preemption", "first token"):
+        manual.search.setText(wanted)
+        qapp.processEvents()
+        assert len(manual.view.extraSelections()) > 0, wanted
+        for _ in range(6):
+            cursor = manual.view.textCursor()
+            assert cursor.selectedText() and cursor.selectedText().casefold() in wanted
+            bar = manual.view.verticalScrollBar()
+            below = manual.view.viewport().height() - manual.view.cursorRect().bottom()
+            assert below > 100 or bar.value() == bar.maximum(), wanted
+            manual.search.returnPressed.emit()
+            qapp.processEvents()
+    manual.search.clear()
+    assert not manual.view.extraSelections()
 
 
 def test_no_address_is_ever_loaded_or_followed(manual: Manual) -> None:
