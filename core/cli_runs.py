@@ -4,6 +4,7 @@ What it needs is loaded when it is called.
 """
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _ACTIONS = ("list", "add", "export")
 _KINDS = (".jsonl", ".csv")
+_SETTINGS = ("concurrency", "request_rate", "input_tokens", "output_tokens")
 _COLUMNS = ("time_to_first_token", "time_per_output_token", "output_throughput", "decode_throughput")
 
 
@@ -94,6 +96,7 @@ def _list(log: "RunLog", project: str, as_json: bool, words: Words) -> str:
         return words("cli.runs.none") + "\n"
     heads = ("id", "added", "tool", "engine", "model", "device")
     head = [words(f"cli.runs.columns.{name}") for name in heads]
+    head += [words(f"measured.settings.{name}") for name in _SETTINGS]
     head += [words(f"measured.figures.{name}") for name in _COLUMNS]
     rows = [_row(one, words) for one in entries]
     return "\n".join(table([head, *rows], (0, *range(len(heads), len(head))))) + "\n"
@@ -104,7 +107,14 @@ def _row(entry: "Entry", words: Words) -> list[str]:
     setting = run.setting
     engine = f"{setting.engine} {setting.engine_version}".strip()
     texts = [str(entry.id), entry.added_at, run.origin.tool, engine, setting.model, setting.accelerator]
+    texts += [_stated(getattr(setting, name), words) for name in _SETTINGS]
     return texts + [_figure(run, name, words) for name in _COLUMNS]
+
+
+def _stated(value: float | None, words: Words) -> str:
+    if value is None:
+        return ""
+    return words("measured.values.at_once") if math.isinf(value) else f"{value:,.6g}"
 
 
 def _figure(run: "Run", name: str, words: Words) -> str:

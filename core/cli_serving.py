@@ -65,11 +65,14 @@ def _last(states: Iterator[T]) -> T:
 
 
 def _simulate(options: argparse.Namespace, words: Words) -> str:
+    from core.errors import InvalidScenario
     from core.files.atomic import write_atomic
     from core.reports.simulation import requests_csv, simulation_json, simulation_text
     from core.serving.simulator import simulate
 
     changes: dict[str, Any] = {}
+    if options.rate is not None and options.users is not None:
+        raise InvalidScenario(Problem("simulate.two_loads"))
     if options.rate is not None:
         changes |= {"workload.load": "requests", "workload.request_rate": options.rate}
     if options.users is not None:

@@ -20,7 +20,7 @@ from gui.forms.choices import engine_label, layout_label
 from gui.forms.consequences import settled
 from gui.forms.layouts import layout_of
 from gui.local_devices import LocalDevices
-from gui.measurements import Measurements, is_plausible, may_hold_runs
+from gui.measurements import Measurements, is_plausible, may_be_trace, may_hold_runs
 from gui.messages import Link, MessageArea
 
 # The readers are imported when something is brought in, not at the start.
@@ -45,6 +45,7 @@ class Intake(QObject):
 
     taken = Signal(object)  # the path of a file or folder that was taken over
     calibration = Signal(object)  # the path of a calibration's file
+    trace = Signal(object)  # the path of a file with requests to simulate
     told = Signal()  # a message has taken the place of the one before
 
     def __init__(
@@ -78,6 +79,9 @@ class Intake(QObject):
             self.calibration.emit(path)
             return True
         runs = may_hold_runs(path)
+        if not runs and may_be_trace(path):
+            self.trace.emit(path)
+            return True
         if runs and self.wants_runs():
             self._measure([path], "", lambda: self._take_path(path, False))
             return True

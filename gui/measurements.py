@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # the readers are imported when something is read
     from core.evidence.readers.common import Reading
 
 _HEAD = 1 << 18  # bytes of a file that are looked at before it is read
+_LINE = 1 << 14  # of these the line of headers of a table
 _TELLING = re.compile(
     rb"tok(?:ens?)?_?/ ?s|\bt/s\b|ttft|tpot|throughput|latenc|eval (?:rate|time)|avg_ts|n_gen\b|traceEvents"
     rb"|kv[ _]cache|buffer size|gpu memory|memory-usage|fb memory|memory\.used|# gpu|nvidia-smi"
@@ -24,6 +25,7 @@ _TELLING = re.compile(
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 _SCENARIO = b"inferometer-scenario"
 _OF_MODELS = (".gguf", ".safetensors", ".inferometer")
+TRACES = (".csv", ".jsonl", ".tsv", ".ndjson")
 _SAY_AFTER_MS = 250
 
 
@@ -33,7 +35,15 @@ def is_plausible(data: bytes) -> bool:
         return True
     if _SCENARIO in data:
         return False
-    return _TELLING.search(data.replace(b"\0", b"")) is not None
+    return _TELLING.search(data.replace(b"\0", b"")) is not None or _is_table(data)
+
+
+def _is_table(data: bytes) -> bool:
+    """Whether the first line names figures as the reader of a person's own tables knows them."""
+    from core.evidence.readers import decoding, run_table
+
+    text, _ = decoding.decoded(data[:_LINE], "")
+    return text.lstrip()[:1] not in ("{", "[") and run_table.looks_like(text, "")
 
 
 def may_hold_runs(path: Path) -> bool:
@@ -45,6 +55,21 @@ def may_hold_runs(path: Path) -> bool:
             return False
         with path.open("rb") as file:
             return is_plausible(file.read(_HEAD))
+    except OSError:
+        return False
+
+
+def may_be_trace(path: Path) -> bool:
+    """Whether a file begins as a table of requests does; False for what cannot be read."""
+    if path.suffix.lower() not in TRACES:
+        return False
+    from core.serving.trace import is_trace
+
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return is_trace(file.read(_HEAD))
     except OSError:
         return False
 

@@ -59,6 +59,7 @@ class Shell(QObject):
         intake.wants_runs = lambda: stack.key == "validate"
         intake.runs.found.connect(self._take_runs)
         intake.calibration.connect(self._take_calibration)
+        intake.trace.connect(self._take_trace)
         window.document.saved_as.connect(self._on_saved_as)
 
     # -- measured runs ---------------------------------------------------------------------------
@@ -95,6 +96,15 @@ class Shell(QObject):
         page = self._validate()
         page.show_tab("calibrate")
         page.calibration.take(path)
+
+    def _take_trace(self, path: Path) -> None:
+        from gui.workspaces.simulate import SimulateWorkspace
+
+        self._window.workspace.messages.drop("file")
+        self._window.stack.show_key("simulate")
+        page = self._window.stack.page("simulate")
+        assert isinstance(page, SimulateWorkspace)
+        page.traces.read(path)
 
     def _validate(self) -> "ValidateWorkspace":
         """That workspace, in sight."""

@@ -39,7 +39,8 @@ def capacity_text(
     """The answer, the trials, the knee and the copies where they were asked for."""
     blocks = [words.phrase(headline(found)), _table(found.trials, words, found.by == "users")]
     if replicas is not None:
-        blocks.append(words.phrase(replicas_sentence(replicas)))
+        told = [replicas_sentence(replicas), *_why_fewer(found, replicas)]
+        blocks.append(words.sentences(words.phrase(part) for part in told))
     if curve is not None and curve.knee >= 0:
         blocks.append(words("capacity.knee", rate=three_digits(curve.trials[curve.knee].load)))
         blocks.append(_table(curve.trials, words, by_users=False))
@@ -52,6 +53,20 @@ def replicas_sentence(found: ReplicasFound) -> Phrase:
         return Phrase("capacity.replicas.none")
     copies = counted("capacity.copies", found.replicas)
     return Phrase("capacity.replicas.found", {"copies": copies, "devices": show_count(found.accelerators)})
+
+
+def _why_fewer(found: CapacityFound, replicas: ReplicasFound) -> list[Phrase]:
+    """Why each copy carries more than one by itself: what is dealt out in turn comes evenly."""
+    trial, alone = replicas.trial, found.most.high
+    if (
+        found.by == "users"
+        or trial is None
+        or not replicas.replicas
+        or trial.load <= alone * replicas.replicas
+    ):
+        return []
+    each = three_digits(trial.load / replicas.replicas)
+    return [Phrase("capacity.replicas.evenly", {"each": each, "alone": three_digits(found.most.expected)})]
 
 
 def _table(trials: tuple[Trial, ...], words: Words, by_users: bool) -> str:

@@ -18,6 +18,7 @@ from core.words import Phrase, Words, counted
 FORMAT = "inferometer-recommendation"
 SCHEMA = 1
 _SHOWN = 12
+_WHOLE = ("users", "budget")  # reasons whose amounts are whole numbers
 
 
 def headline(state: Recommendation) -> Phrase:
@@ -87,10 +88,17 @@ def reason(failure: Failure) -> Phrase:
 def nearest(failure: Failure) -> Phrase:
     """The combination that comes nearest, with what it needs and what there is."""
     short = failure.short
-    values = {"hardware": hardware(failure.nearest), "value": _amount(short, short.value)}
+    value, limit = _amount(short, short.value), _amount(short, short.limit)
+    told = Phrase("recommend.nearest.at_least", {"value": value}) if short.at_least else value
+    values = {"hardware": hardware(failure.nearest), "value": told}
     if failure.reason == "unsupported":
         return Phrase("recommend.nearest.unsupported", values)
-    return Phrase(f"recommend.nearest.{failure.reason}", {**values, "limit": _amount(short, short.limit)})
+    said = Phrase(f"recommend.nearest.{failure.reason}", {**values, "limit": limit})
+    if value != limit or short.value == short.limit or short.reason in _WHOLE:
+        return said
+    # Alike in three digits: what is missing says why it fails.
+    by = _amount(short, abs(short.value - short.limit))
+    return Phrase("recommend.nearest.close", {"what": said, "by": by})
 
 
 def _amount(short: Shortfall, value: float) -> object:
@@ -178,6 +186,7 @@ def recommendation_json(state: Recommendation, words: Words) -> str:
                     "nearest": _combination(f.nearest),
                     "value": f.short.value,
                     "limit": f.short.limit,
+                    "at_least": f.short.at_least,
                     "text": words.phrase(nearest(f)),
                 }
                 for f in state.failures

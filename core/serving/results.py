@@ -111,8 +111,10 @@ def summarise(
     several = output[kept] > 1
     tpot = (finish - first)[kept][several] / (output[kept][several] - 1.0)
     good, good_first, good_each = _meets(scenario, first, finish, arrival, output, kept)
-    length = max(stop - start, 1e-12)
-    ended = done & (finish > start) & (finish <= stop)
+    stable = _stable(scenario, arrival, admitted, start, stop)
+    since, until = (start, stop) if stable or not finished else _full(start, stop, admitted, finish)
+    length = max(until - since, 1e-12)
+    ended = done & (finish > since) & (finish <= until)
     over = _over(replicas, clock, admitted, prompt, cached)
     time = max(clock, 1e-12)
     busy = sum(r.busy_prompts + r.busy_decodes for r in replicas)
@@ -134,12 +136,12 @@ def summarise(
         end_to_end=distribution(total),
         queue=distribution((admitted - arrival)[kept]),
         requests_per_second=float(ended.sum()) / length,
-        output_tokens_per_second=_tokens_within(first, finish, output, done, start, stop) / length,
+        output_tokens_per_second=_tokens_within(first, finish, output, done, since, until) / length,
         goodput=float(good.sum()) / length,
         meeting=float(good.sum()) / counts,
         meeting_first_token=float(good_first.sum()) / counts,
         meeting_per_token=float(good_each.sum()) / counts,
-        stable=_stable(scenario, arrival, admitted, start, stop),
+        stable=stable,
         mean_waiting=sum(r.timeline.queued for r in replicas) / time,
         most_waiting=int(over.waiting.max(initial=0)),
         mean_running=sum(r.timeline.served for r in replicas) / time,
@@ -164,6 +166,14 @@ def _window(scenario: Scenario, arrival: FloatArray, clock: float, finished: boo
         return 0.0, 0.0
     stop = float(arrival[-1]) if finished else clock
     return float(arrival[0]) + scenario.simulation.warm_up * (stop - float(arrival[0])), stop
+
+
+def _full(start: float, stop: float, admitted: FloatArray, finish: FloatArray) -> tuple[float, float]:
+    """While an overloaded service is full: from its first answer on, and long after the last arrival."""
+    entered, ended = admitted[np.isfinite(admitted)], finish[np.isfinite(finish)]
+    until = max(stop, float(entered.max(initial=stop)))
+    first = float(ended.min(initial=until))
+    return (max(start, first), until) if first < until else (start, until)
 
 
 def _meets(

@@ -14,6 +14,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,8 +31,22 @@ MAX_BYTES = 512 * 2**20
 MOST_ROWS = 5_000_000
 _MOST_TOKENS = 10**9
 _HASHED = 512  # tokens of a block that one hash of a Mooncake trace stands for
-_TIME = ("timestamp", "time", "arrived_at", "arrival_time", "arrival")
-_INPUT = ("input", "contexttokens", "input_length", "input_tokens", "prompt_tokens", "num_prefill_tokens")
+# Names of columns as they stand there, Chinese ones too; ``_plain_name`` has taken away their unit.
+_TIME = ("timestamp", "time", "arrived_at", "arrival_time", "arrival", "时间", "时间戳", "到达时间", "到达")
+_INPUT = (
+    "input",
+    "contexttokens",
+    "input_length",
+    "input_tokens",
+    "prompt_tokens",
+    "num_prefill_tokens",
+    "输入",
+    "输入长度",
+    "输入token",
+    "输入token数",
+    "提示词长度",
+    "提示长度",
+)
 _OUTPUT = (
     "output",
     "generatedtokens",
@@ -39,9 +54,15 @@ _OUTPUT = (
     "output_tokens",
     "completion_tokens",
     "num_decode_tokens",
+    "输出",
+    "输出长度",
+    "输出token",
+    "输出token数",
+    "生成长度",
 )
-_PREFIX = ("prefix", "prefix_id", "session", "session_id", "conversation_id")
-_PREFIX_TOKENS = ("prefix_tokens", "prefix_length")
+_PREFIX = ("prefix", "prefix_id", "session", "session_id", "conversation_id", "前缀", "会话")
+_PREFIX_TOKENS = ("prefix_tokens", "prefix_length", "前缀长度", "前缀token数")
+_UNITS = re.compile(r"\s*[(（](?:s|秒|tokens?|token\s*数)[)）]$")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,11 +92,8 @@ def parse_trace(data: bytes) -> Trace:
     """
     if len(data) > MAX_BYTES:
         raise UnreadableFile(Problem("trace.too_large", values={"limit": MAX_BYTES // 2**20}))
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise UnreadableFile(Problem("trace.not_text")) from None
-    if "\0" in text:
+    text = _decoded(data)
+    if text is None or "\0" in text:
         raise UnreadableFile(Problem("trace.not_text"))
     if not text.strip():
         raise UnreadableFile(Problem("trace.empty"))
@@ -83,6 +101,44 @@ def parse_trace(data: bytes) -> Trace:
         return _trace(_objects(text))
     plain = _plain_table(text)
     return _trace(_table(text)) if plain is None else plain
+
+
+def is_trace(head: bytes) -> bool:
+    """Whether a file that begins like this has the columns of a trace."""
+    first = _decoded(head.lstrip().partition(b"\n")[0])
+    if not first:
+        return False
+    try:
+        if first.startswith("{"):
+            next(_objects(first))
+        else:
+            _places(_names(first))
+    except (UnreadableFile, StopIteration):
+        return False
+    return True
+
+
+def _decoded(data: bytes) -> str | None:
+    """Text in UTF-8, or in the encoding of Chinese spreadsheets where the heading makes sense in it."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        pass
+    try:
+        text = data.decode("gb18030")
+    except UnicodeDecodeError:
+        return None
+    return text if _first(_names(text.partition("\n")[0]), _TIME) is not None else None
+
+
+def _names(heading: str) -> list[str]:
+    """Names of the columns of a heading without quotes."""
+    return [_plain_name(name.strip().strip('"')) for name in heading.split(max(",;\t", key=heading.count))]
+
+
+def _plain_name(name: str) -> str:
+    """A column's name in small letters, without its unit."""
+    return _UNITS.sub("", name.strip().lower()).replace(" ", "")
 
 
 @dataclass(slots=True)
@@ -102,7 +158,7 @@ def _table(text: str) -> Iterator[_Row]:
     head = text[: text.find("\n")] if "\n" in text else text
     reader = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=head.count))
     try:
-        names = [name.strip().lower() for name in next(reader)]
+        names = [_plain_name(name) for name in next(reader)]
         places = _places(names)
         for cells in reader:
             if not any(cell.strip() for cell in cells):
@@ -118,7 +174,7 @@ def _plain_table(text: str) -> Trace | None:
     """A long table of nothing but sound numbers, column by column; None where there is more to say."""
     head, _, rest = text.partition("\n")
     separator = max(",;\t", key=head.count)
-    names = [name.strip().lower() for name in head.strip().split(separator)]
+    names = [_plain_name(name) for name in head.strip().split(separator)]
     columns = [_first(names, known) for known in (_TIME, _INPUT, _OUTPUT)]
     shared = any(_first(names, known) is not None for known in (_PREFIX, _PREFIX_TOKENS))
     lines = rest.split("\n", MOST_ROWS + 1)
@@ -159,7 +215,7 @@ def _objects(text: str) -> Iterator[_Row]:
             raise UnreadableFile(Problem("trace.row", values={"line": number})) from None
         if not isinstance(tree, dict):
             raise UnreadableFile(Problem("trace.row", values={"line": number}))
-        fields = {str(key).lower(): value for key, value in tree.items()}
+        fields = {_plain_name(str(key)): value for key, value in tree.items()}
         names = list(fields)
         try:
             places = _places(names)

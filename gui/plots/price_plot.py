@@ -81,8 +81,8 @@ class PricePlot(Canvas):
         t = draw.theme
         place = draw.text(0, t.px(10), self.title, t.ink, role="body_semibold")
         draw.text(place.right() + 10, t.px(10), self.caption, t.ink3)
-        top, left = t.px(28), float(max(t.px(40), math.ceil(draw.width("30,000")) + 9))
-        rect = QRectF(left, top, self.width() - left - 2, max(20.0, self.height() - top - t.px(19)))
+        top, low_edge = t.px(28), t.px(19)
+        rect = QRectF(t.px(40), top, self.width() - t.px(40) - 2, max(20.0, self.height() - top - low_edge))
         shown = [p for p in self._points if p.x > 0 and math.isfinite(p.y)]
         good = [p for p in shown if p.good]
         frame = self._frame = Frame(rect, 3.0, 5.0, headroom=t.px(8))
@@ -92,6 +92,9 @@ class PricePlot(Canvas):
         low, high = min(p.x for p in shown), max(p.x for p in shown)
         frame.x0, frame.x1 = _ends(low, high)
         self._fit_height(frame, [p.y for p in (good or shown)], rect.height() < 140)
+        widest = max((draw.width(text) for _, text in self._ticks(frame)), default=0.0)
+        rect.setLeft(max(rect.left(), math.ceil(widest) + 9))
+        frame.rect = rect
         self._grid(draw, frame)
         self._axis(draw, frame)
         painter = draw.painter
@@ -126,18 +129,23 @@ class PricePlot(Canvas):
         top = min(m for m in marks if m >= math.log10(most))
         frame.y = Axis(top - self._decade, top - self._decade)
 
+    def _ticks(self, frame: Frame) -> list[tuple[float, str]]:
+        """Pixel row and text of each line of the grid."""
+        if self._decade is None:
+            return [(frame.py(value), frame.y.text(value)) for value in frame.y.ticks]
+        exponents = range(math.floor(self._decade), math.ceil(self._decade + frame.y.end) + 1)
+        speeds = [part * 10.0**exponent for exponent in exponents for part in (1.0, 3.0)]
+        rows = [(frame.py(self._height(speed)), f"{speed:,.10g}") for speed in speeds]
+        return [(y, text) for y, text in rows if frame.rect.top() <= y <= frame.rect.bottom() + 1]
+
     def _grid(self, draw: Draw, frame: Frame) -> None:
         if self._decade is None:
             frame.grid(draw)
             return
         t = draw.theme
-        for exponent in range(math.floor(self._decade), math.ceil(self._decade + frame.y.end) + 1):
-            for part in (1.0, 3.0):
-                speed = part * 10.0**exponent
-                y = frame.py(self._height(speed))
-                if frame.rect.top() <= y <= frame.rect.bottom() + 1:
-                    draw.line(frame.rect.left(), round(y), frame.rect.right(), round(y), t.grid)
-                    draw.text(frame.rect.left() - 7, y, f"{speed:,.10g}", t.ink3, align="right")
+        for y, text in self._ticks(frame):
+            draw.line(frame.rect.left(), round(y), frame.rect.right(), round(y), t.grid)
+            draw.text(frame.rect.left() - 7, y, text, t.ink3, align="right")
         base = round(frame.rect.bottom())
         draw.line(frame.rect.left(), base, frame.rect.right(), base, t.axis)
 

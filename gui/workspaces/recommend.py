@@ -1,5 +1,6 @@
 """The Recommend workspace: which hardware serves this model, or which models run on this hardware."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,17 @@ _REST_MS = 60  # after an edit, before a new search begins
 _SAID_MS = 1500
 _PLOT_MS, _PLOT_LAST_MS = 350, 30
 _WHY_ROWS, _WHY_ROWS_SMALL = 5, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A page's search, for the page that takes its place."""
+
+    for_models: bool
+    chosen: object
+    asked: tuple[Scenario, bool] | None
+    found: Found | None
+    from_file: bool
 
 
 class RecommendWorkspace(WorkPage):
@@ -149,6 +161,21 @@ class RecommendWorkspace(WorkPage):
     def settled(self) -> bool:
         """Whether the entries are those of the scenario as it stands."""
         return not self._plot_later.isActive() and super().settled()
+
+    def carried(self) -> Carried:
+        """What the page that takes this one's place in another language goes on with."""
+        whole = self.found if self.found is not None and self.found.finished and not self._stopped else None
+        return Carried(self.form.for_models, self._chosen, self._asked, whole, self._from_file)
+
+    def carry(self, what: Carried) -> None:
+        """Go on with what another page has found."""
+        self.form.turn(what.for_models)
+        self._chosen = what.chosen
+        if what.found is None or what.asked != self._question():
+            return
+        self._asked, self._from_file = what.asked, what.from_file
+        view = content.view_of(what.found.state, self._context.document.scenario, self._words)
+        self._on_found(Found(what.found.state, what.found.seconds, view))
 
     # -- searching -------------------------------------------------------------------------------
 

@@ -50,10 +50,16 @@ class RecommendForm(SettingsForm):
         """Whether models are searched for given hardware."""
         return self.direction.value == "models"
 
-    def _choose(self, value: object) -> None:
-        key = "what_runs" if value == "models" else "find_for"
-        self._subject.setText(self._words(f"recommending.{key}"))
+    def turn(self, for_models: bool) -> None:
+        """Search for models, or for hardware, without telling anyone."""
+        self.direction.set_value("models" if for_models else "hardware")
+        self._subject.setText(
+            self._words("recommending.what_runs" if for_models else "recommending.find_for")
+        )
         self.refresh(self._document.scenario)
+
+    def _choose(self, value: object) -> None:
+        self.turn(value == "models")
         self.direction_chosen.emit(str(value))
 
     # -- rows ------------------------------------------------------------------------------------

@@ -120,6 +120,7 @@ class Workspaces(QStackedWidget):
         context.keeper.setParent(self)
         self._sizes: Sizes | None = None
         self._pages: dict[str, QWidget] = {FIRST: first}
+        self._carried: dict[str, object] = {}  # what a page that went hands to the one in its place
         self.addWidget(first)
         self.key = FIRST
 
@@ -131,6 +132,8 @@ class Workspaces(QStackedWidget):
             self.addWidget(found)
             if self._sizes is not None:
                 _as_workspace(found).set_sizes(self._sizes)
+            if key in self._carried:
+                found.carry(self._carried.pop(key))  # type: ignore[attr-defined]
         return found
 
     def show_key(self, key: str) -> None:
@@ -157,6 +160,8 @@ class Workspaces(QStackedWidget):
         self.show_key(FIRST)
         for key in [key for key in self._pages if key != FIRST]:
             page = self._pages.pop(key)
+            if hasattr(page, "carried"):
+                self._carried[key] = page.carried()
             self.removeWidget(page)
             page.deleteLater()
         self.show_key(shown)

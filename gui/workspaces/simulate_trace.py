@@ -12,13 +12,12 @@ from core.serving.trace import Trace
 from core.spec.scenario import Scenario
 from gui.background import Work
 from gui.intake import local_paths
+from gui.measurements import TRACES
 from gui.simulation import read_trace
 from gui.workspaces.simulate_form import needs_trace
 
 if TYPE_CHECKING:
     from gui.workspaces.registry import Context
-
-_SUFFIXES = (".csv", ".jsonl", ".tsv", ".ndjson")
 
 
 class TraceKeeper(QObject):
@@ -100,7 +99,7 @@ class TraceKeeper(QObject):
         if event.type() != QEvent.Type.Drop or not isinstance(event, QDropEvent):
             return False
         paths = local_paths(event.mimeData())
-        if len(paths) != 1 or paths[0].suffix.lower() not in _SUFFIXES:
+        if len(paths) != 1 or paths[0].suffix.lower() not in TRACES:
             return False
         QTimer.singleShot(0, lambda: self.read(paths[0]))
         drops = getattr(watched, "drops", None)

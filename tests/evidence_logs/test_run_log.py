@@ -327,6 +327,7 @@ def test_the_command_adds_lists_and_exports(tmp_path: Path, capfd: pytest.Captur
     assert asked("add", log)[1] == "0 runs added. 1 was in the log already.\n"
     out = asked("list", "--lang", "zh_CN")[1]
     assert "Qwen3 8B" in out and "80.8 ms" in out and "添加时间" in out
+    assert "并发数" in out and "输入 token 数" in out and " 4,096 " in out
     trees = json.loads(asked("list", "--json")[1])
     assert [tree["id"] for tree in trees] == [1, 2, 3]
     for ending in ("jsonl", "csv"):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from core.cli import main
 from core.errors import InferometerError, UnreadableFile
-from core.serving.trace import parse_trace
+from core.serving.trace import is_trace, parse_trace
 from core.words import Words
 
 AZURE = """TIMESTAMP,ContextTokens,GeneratedTokens
@@ -184,3 +184,30 @@ def test_the_command_simulates_a_trace(tmp_path, samples, capsys):
     lines = table.read_text(encoding="utf-8").splitlines()
     assert len(lines) == 3
     assert lines[2].split(",")[7] == "1024"  # two blocks of 512 tokens, read before
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "gb18030"])
+@pytest.mark.parametrize(
+    "heading",
+    ["时间,输入长度,输出长度", "到达时间（秒）,输入 token 数,输出 token 数", "时间戳;提示词长度;生成长度"],
+)
+def test_chinese_headings_are_read(heading, encoding):
+    mark = ";" if ";" in heading else ","
+    rows = "\n".join(mark.join(row) for row in (("0", "200", "20"), ("1.5", "300", "30")))
+    data = f"{heading}\n{rows}\n".encode(encoding)
+    trace = parse_trace(data)
+    assert trace.arrival.tolist() == [0.0, 1.5]
+    assert trace.prompt.tolist() == [200, 300] and trace.output.tolist() == [20, 30]
+    assert is_trace(data)
+
+
+def test_what_begins_as_a_trace_is_known():
+    assert is_trace(AZURE.encode()) and is_trace(MOONCAKE.encode())
+    for other in (
+        b"",
+        b"\xff\xfe\x00",
+        b"name,value\n1,2\n",
+        b'{"model": "x"}\n',
+        "模型,显存\n".encode("gb18030"),
+    ):
+        assert not is_trace(other)

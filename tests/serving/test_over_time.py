@@ -70,3 +70,12 @@ def test_gaps_between_tokens_have_a_range():
         few.inter_token.p95.high - few.inter_token.p95.low
         > many.inter_token.p95.high - many.inter_token.p95.low
     )
+
+
+def test_an_overloaded_service_is_rated_by_what_it_answers_while_it_is_full():
+    """Requests come for a minute, and are answered for many."""
+    result = simulate(open_service(400.0, simulation__duration_s=10.0, workload__output_tokens=2048))
+    assert not result.stable and result.seconds > 20 * 10.0 and result.done == result.asked
+    whole = result.done / result.seconds  # includes the beginning and the end, when it is not full
+    assert whole < result.requests_per_second < 1.3 * whole
+    assert result.output_tokens_per_second == pytest.approx(2048 * result.requests_per_second, rel=0.15)

@@ -17,7 +17,7 @@ from core.planning.recommend import recommend, verified_one
 from core.planning.search_space import combinations
 from core.planning.verify import confirmed
 from core.planning.what_runs import what_runs
-from core.reports.recommendation import changes_of, recommendation_text
+from core.reports.recommendation import changes_of, nearest, recommendation_text
 from core.spec.change import with_values
 from core.words import Words
 
@@ -93,6 +93,22 @@ def test_everything_is_accounted_for(wanted):
     for failure in state.failures:
         if failure.reason != "unsupported":
             assert failure.short.ratio > 1.0
+
+
+@pytest.mark.parametrize("devices", [FEW, ("Arc A770 16GB",), ("RTX 3090",)])
+def test_an_example_of_what_fails_is_estimated_and_no_bound(wanted, devices):
+    state = last(recommend(with_values(wanted, {"search.devices": devices})))
+    for failure in state.failures:
+        if failure.reason not in ("per_token", "first_token"):
+            continue
+        said = Words("en").phrase(nearest(failure))
+        assert failure.short.at_least == ("at least" in said)
+        speed = estimate(failure.nearest.scenario(wanted)).speed
+        if speed is None:
+            assert failure.short.at_least
+            continue
+        times = {"per_token": speed.time_per_output_token, "first_token": speed.time_to_first_token}
+        assert failure.short.value == pytest.approx(times[failure.reason].expected)
 
 
 def test_the_frontier_is_not_beaten(wanted):
@@ -265,3 +281,16 @@ def test_a_search_pauses_after_every_estimate(wanted, rank, monkeypatch):
             assert counted[0] - seen <= 1
             seen = counted[0]
         assert seen > 50
+
+
+def test_what_just_fails_says_by_how_much(wanted):
+    """6.91 GiB needed and 6.91 GiB usable would look like no failure."""
+    failure = next(f for f in last(recommend(wanted)).failures if f.reason in ("weights", "cache"))
+    limit = float(6.91 * 2**30)
+
+    def said(value):
+        short = replace(failure.short, value=value, limit=limit)
+        return Words("en").phrase(nearest(replace(failure, short=short)))
+
+    assert said(limit + 2**20).endswith("6.91 GiB needed, 6.91 GiB usable (1.00 MiB apart)")
+    assert said(limit + 2**30).endswith("7.91 GiB needed, 6.91 GiB usable")

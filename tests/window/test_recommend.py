@@ -175,3 +175,20 @@ def test_keys_move_through_a_table(qtbot: QtBot) -> None:
     assert table.accessibleDescription() == "row 3"
     table.show_table([Column("a"), Column("b", stretch=True)], rows[:2])
     assert table.current == 1
+
+
+def test_another_language_goes_on_with_the_search(
+    shown: RecommendWorkspace, window: MainWindow, qtbot: QtBot
+) -> None:
+    shown.form.direction._pick(1)
+    qtbot.waitUntil(lambda: shown.settled() and shown.found is not None, timeout=WAIT_MS)
+    state = shown.found.state if shown.found is not None else None
+    entry = next(e for e in shown._entries[2:] if e is not None)
+    shown.choose(entry.key)
+    window.language.use("zh_CN")
+    page = window.stack.page("recommend")
+    assert isinstance(page, RecommendWorkspace) and page is not shown
+    assert page.form.for_models and page.found is not None
+    assert page.found.state is state and not page.search.working and not page._rest.isActive()
+    assert page.entry is not None and page.entry.key == entry.key
+    assert page.form._subject.text() == window.words("recommending.what_runs")

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,12 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from core.serving.simulator import simulate
+from core.spec.change import with_values
 from core.spec.scenario import Scenario
+from core.words import Words
 from gui.background import Work
 from gui.plots import time_axis
+from gui.simulate_content import cards
 from gui.simulation import shots
 from gui.window import MainWindow
 from gui.workspaces.simulate import SimulateWorkspace
@@ -143,6 +147,35 @@ def test_a_trace_is_read_and_run(
     assert "3 requests" in shown.form.row("simulation.trace").reason.text()
     window.document.undo()
     qtbot.waitUntil(lambda: shown.settled() and shown.shot.result.asked != 3, timeout=WAIT_MS)
+
+
+def test_a_trace_dropped_anywhere_goes_to_the_simulation(
+    window: MainWindow, tmp_path: Path, qtbot: QtBot
+) -> None:
+    trace = tmp_path / "请求.csv"
+    trace.write_text("时间,输入长度,输出长度\n0,200,20\n1.5,300,30\n4,100,10\n", encoding="gb18030")
+    window.show()
+    assert window.stack.key == "estimate" and window.files.intake.take_path(trace)
+    assert window.stack.key == "simulate" and not window.workspace.messages.text_of("file")
+    page = workspace_of(window)
+    qtbot.waitUntil(
+        lambda: page.settled() and page.shot is not None and page.shot.result.asked == 3, timeout=WAIT_MS
+    )
+    assert window.document.scenario.simulation.trace == "请求.csv"
+
+
+def test_the_tick_at_the_target_is_for_the_percentile_that_must_meet_it(scenario: Scenario) -> None:
+    result = simulate(with_values(scenario, {"workload.load": "requests", "workload.request_rate": 0.5}))
+    first = result.time_to_first_token
+    between = 0.5 * (first.p50.expected + first.p95.expected)
+    assert first.p50.expected < between < first.p95.expected
+
+    def state(share: float) -> tuple[str, str]:
+        values = {"targets.time_to_first_token_s": between, "simulation.percentile": share}
+        card = cards(replace(result, scenario=with_values(result.scenario, values)), Words("en"))[0]
+        return card.target_state, card.note.split()[0]
+
+    assert state(0.95) == ("warn", "p95") and state(0.5) == ("good", "p50")
 
 
 def test_a_broken_trace_says_which_line(
