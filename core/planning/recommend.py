@@ -15,7 +15,17 @@ from itertools import groupby
 from typing import Any
 
 from core.planning.cost import FALLBACK_TDP_W
-from core.planning.offers import Offer, Shortfall, distance, estimated, merit, nearness, ranked, shortfall
+from core.planning.offers import (
+    Offer,
+    Shortfall,
+    distance,
+    estimated,
+    merit,
+    nearness,
+    ranked,
+    settled,
+    shortfall,
+)
 from core.planning.search_space import Combination, Reason, combining
 from core.planning.verify import tuned, verified_one, verifying
 from core.spec.formats import WEIGHT_FORMATS
@@ -27,6 +37,7 @@ _CLOSE = 1.3  # times a target, what settings of the engine may mend
 _REFINED = 80  # estimates
 _FAR = 2.0  # times a target; other formats of the same device change less
 _DOUBT = 2.0  # times the speed wanted, by the guess
+_BOUNDED: tuple[Reason, ...] = ("weights", "per_token", "first_token")  # by bounds, without an estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +93,15 @@ def looks(scenario: Scenario, portion: int = 24) -> Iterator[Look | None]:
 
     In between None follows every few milliseconds of work: whoever has other things to do may pause.
     """
-    tally, open_ones = _Tally(), list[Combination]()
+    tally, open_ones = _Tally(scenario), list[Combination]()
     for part in combining(scenario):
         tally.total += len(part)
         for combination in part:
             if combination.reason is None:
                 open_ones.append(combination)
                 continue
-            short = Shortfall(combination.reason, combination.value, combination.limit)
+            bound = combination.reason in _BOUNDED
+            short = Shortfall(combination.reason, combination.value, combination.limit, bound)
             tally.fail(combination, short)
         yield None
     rank = scenario.search.rank
@@ -134,18 +146,23 @@ def _order(rank: Rank) -> Callable[[Combination], tuple[Any, ...]]:
 
 
 class _Tally:
-    """Counts of what failed, with the nearest of each reason."""
+    """Counts of what failed, with the nearest of each reason.
 
-    def __init__(self) -> None:
+    What was estimated is nearer than anything that a bound ruled out: a bound says how little it could be.
+    """
+
+    def __init__(self, base: Scenario) -> None:
+        self._base = base
         self.total = self.searched = self.meeting = self.estimated = 0
         self._failed: dict[Reason, int] = {}
         self._nearest: dict[Reason, tuple[Combination, Shortfall]] = {}
+        self._settled: dict[Reason, tuple[Combination, Shortfall]] = {}
 
     def fail(self, combination: Combination, short: Shortfall) -> None:
         """A combination that fails."""
         self.alike(1, short.reason)
         best = self._nearest.get(short.reason)
-        if best is None or short.ratio < best[1].ratio:
+        if best is None or (short.at_least, short.ratio) < (best[1].at_least, best[1].ratio):
             self._nearest[short.reason] = combination, short
 
     def alike(self, count: int, reason: Reason) -> None:
@@ -156,7 +173,14 @@ class _Tally:
     def failures(self) -> tuple[Failure, ...]:
         """The most frequent first."""
         most = sorted(self._failed.items(), key=lambda item: -item[1])
-        return tuple(Failure(reason, count, *self._nearest[reason]) for reason, count in most)
+        return tuple(Failure(reason, count, *self._shown(reason)) for reason, count in most)
+
+    def _shown(self, reason: Reason) -> tuple[Combination, Shortfall]:
+        """The nearest; one that a bound ruled out is estimated before it is shown, once."""
+        combination, short = self._nearest[reason]
+        if short.at_least and self._settled.get(reason, (None, None))[0] is not combination:
+            self._settled[reason] = combination, settled(self._base, combination, short)
+        return self._settled[reason] if short.at_least else (combination, short)
 
 
 def _state(
