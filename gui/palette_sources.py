@@ -13,6 +13,7 @@ from gui.fields.row import FieldRow
 from gui.forms import choices
 from gui.forms.hardware import memory_text
 from gui.forms.model import size_text
+from gui.forms.named import format_label, named
 from gui.palette_question import question_of
 from gui.samples import samples, title_of
 from gui.workspaces.plot_tabs import TABS_IN_ORDER
@@ -103,6 +104,15 @@ class Sources:
         intake = self._window.files.intake
         return Entry("command", name, lambda: intake.take_text(bare), "", bare)
 
+    def stated(self, text: str) -> Entry | None:
+        """A model's name that states its format, taken as it is when pasted; None for other texts."""
+        found, intake = named(text), self._window.files.intake
+        if found is None:
+            return None
+        name, use = text.strip(), self._window.words("palette.use_model")
+        label = format_label(found)
+        return Entry("model", found.model.name, lambda: intake.take_text(name), use, label)
+
     def asked(self, text: str) -> Entry | None:
         """A whole question, "qwen3-32b 4 bit 2x3090 16 users 16k", as one edit; None for other texts."""
         window, words = self._window, self._window.words
@@ -123,7 +133,12 @@ class Sources:
             document.set_values(changes, "palette.set_up")
             document.end_merge()
 
-        return Entry("command", " · ".join(question.parts), set_up, words("palette.set_up"))
+        try:
+            kept = question.kept(document.scenario, words)
+        except InferometerError:  # it is told when it is asked for
+            kept = []
+        stays = words("palette.keeps", values=words.listed(kept)) if kept else words("palette.set_up")
+        return Entry("command", " · ".join(question.parts), set_up, stays)
 
     def engines(self) -> list[Entry]:
         """Engines and their releases."""

@@ -55,7 +55,9 @@ def _inputs(point: Estimate, words: Words) -> Iterator[tuple[object, ...]]:
     for row in difference_table([point], only_differences=False):
         if row.section == "inputs":
             cell = row.cells[0]
-            plain = cell.value if isinstance(cell.value, int | float | str) else said(cell.shown, words)
+            # On and off as they are shown: a field may be named for the opposite of what is stored.
+            number = isinstance(cell.value, int | float | str) and not isinstance(cell.value, bool)
+            plain = cell.value if number else said(cell.shown, words)
             yield ("input", row.key, words.phrase(row.name), plain, "", "", "")
 
 

@@ -15,6 +15,7 @@ from gui.fields.choice_edit import Choice
 from gui.fields.row import FieldRow
 from gui.fields.search_edit import SearchEdit
 from gui.forms.consequences import model_changes
+from gui.forms.named import format_label, named, take
 from gui.forms.parts import Part
 from gui.forms.pinned import with_pinned
 from gui.forms.section import FactRow
@@ -64,6 +65,9 @@ def build(document: Document, words: Words, catalogue: Catalogue) -> Part:
     def hits(query: str) -> list[Choice]:
         found = catalogue.search_models(query)
         shown = [Choice(m.id, m.name, size_text(m.parameters) if m.parameters else "") for m in found]
+        stated = named(query)
+        if stated is not None:
+            shown = [Choice(stated, stated.model.name, format_label(stated)), *shown]
         return with_pinned(shown, numbers, query)
 
     editor = SearchEdit(hits, nothing=lambda text: words("forms.nothing_found", text=text))
@@ -84,7 +88,10 @@ def build(document: Document, words: Words, catalogue: Catalogue) -> Part:
             details.click()
             return
         try:
-            row.commit(catalogue.model(str(key)))
+            if isinstance(key, str):
+                row.commit(catalogue.model(key))
+            else:  # a name that states its format
+                take(key, document)  # type: ignore[arg-type]
         except InferometerError as error:
             row.refuse(error.problems[0])
 

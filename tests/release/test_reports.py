@@ -130,6 +130,8 @@ def test_csv_has_numbers_and_no_formula(points):
                 number = re.fullmatch(r"-?\d[\d.]*(e[+-]?\d+)?|-?inf", cell)
                 assert number or not cell.startswith(("=", "+", "-", "@", "\t", "\r")), cell
         values = {row[1]: row[3] for row in rows if row[0] == "ledger"}
+        graphs = next((row[2:4] for row in rows if row[1] == "engine.enforce_eager"), None)
+        assert graphs in (None, ["CUDA graphs", "Off" if point.scenario.engine.enforce_eager else "On"])
         assert {k: int(v) for k, v in values.items()} == {line.key: line.bytes for line in point.ledger.lines}
 
 

@@ -16,9 +16,11 @@ from core.spec.scenario import Scenario
 from core.words import Words
 from gui.actions import COMMANDS
 from gui.catalogue import Catalogue
+from gui.fields.search_edit import SearchEdit
 from gui.palette import Palette
 from gui.palette_match import match
 from gui.palette_question import question_of
+from gui.palette_sources import Sources
 from gui.shortcuts import groups
 from gui.window import MainWindow
 
@@ -52,6 +54,40 @@ def test_starts_of_words_beat_letters_within(query: str, better: str, worse: str
     good, poor = match(query, better), match(query, worse)
     assert good is not None
     assert poor is None or good.score > poor.score
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)  # a popup without a screen
+@pytest.mark.parametrize(
+    ("typed", "model", "weights", "engine"),
+    [
+        ("qwen3:30b-a3b-q4_K_M", "Qwen3-30B-A3B", "gguf_q4_k_m", "llamacpp"),
+        ("Qwen/Qwen2.5-7B-Instruct-AWQ", "Qwen2.5-7B-Instruct", "awq_g128", "vllm"),
+    ],
+)
+def test_a_name_that_states_its_format_gives_both(
+    opened: Palette, window: MainWindow, qapp: QApplication, typed: str, model: str, weights: str, engine: str
+) -> None:
+    """In the palette and in the field of the model, as when it is pasted."""
+
+    def now() -> tuple[str, str, str]:
+        scenario = window.document.scenario
+        return scenario.model.name, scenario.precision.weights, scenario.engine.name
+
+    opened.box.setText(typed)
+    opened._search(typed)
+    assert opened.results()[0].kind == "model"
+    opened._run(0)
+    qapp.processEvents()
+    assert now() == (model, weights, engine)
+    window.document.undo()
+    row = window.workspace.forms.row_of("model")
+    assert row is not None and now()[0] != model
+    editor = row.editor
+    assert isinstance(editor, SearchEdit)
+    editor.setText(typed)
+    editor.textEdited.emit(typed)
+    editor.chosen.emit(editor.hits()[0])
+    assert now() == (model, weights, engine)
 
 
 def test_words_of_a_query_are_found_in_any_order() -> None:
@@ -307,6 +343,19 @@ def test_a_question_is_one_edit_with_what_follows_from_it(
     assert window.document.undo_stack.count() == 1
     window.document.undo()
     assert window.document.scenario == before
+
+
+def test_a_question_says_what_it_leaves_as_it_was(window: MainWindow) -> None:
+    document, sources = window.document, Sources(window)
+    document.set_values([("precision.weights", "awq_g128"), ("workload.prompt_tokens", 4096)], "x")
+    asked = sources.asked("llama 70b on 4 h100 with 32 users")
+    assert asked is not None
+    assert asked.detail == "keeps AWQ INT4, 4K prompt"
+    asked.run()
+    assert document.scenario.precision.weights == "awq_g128"
+    assert (document.scenario.workload.users, document.scenario.workload.prompt_tokens) == (32, 4096)
+    complete = sources.asked(QUESTIONS[0][0])
+    assert complete is not None and "keeps" not in complete.detail
 
 
 PIECES = st.lists(
