@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from core.command_parser import above_zero
 from core.errors import InvalidScenario, Problem, UnreadableFile
 from core.spec.scenario import Scenario
 from core.words import Words
@@ -26,11 +27,12 @@ def add_commands(commands: Any, words: Words) -> None:
     one.add_argument("--factors", metavar="F,F", help=words("cli.calibrate.factors"))
     one.set_defaults(run=_calibrate)
     one = _command(commands, words, "diagnose")
+    positive = above_zero(words)
     one.add_argument("file", type=Path, metavar="FILE", help=words("cli.file"))
-    one.add_argument("--ttft", type=float, metavar="MS", help=words("cli.diagnose.ttft"))
-    one.add_argument("--tpot", type=float, metavar="MS", help=words("cli.diagnose.tpot"))
-    one.add_argument("--throughput", type=float, metavar="R", help=words("cli.diagnose.throughput"))
-    one.add_argument("--memory", type=float, metavar="GIB", help=words("cli.diagnose.memory"))
+    one.add_argument("--ttft", type=positive, metavar="MS", help=words("cli.diagnose.ttft"))
+    one.add_argument("--tpot", type=positive, metavar="MS", help=words("cli.diagnose.tpot"))
+    one.add_argument("--throughput", type=positive, metavar="R", help=words("cli.diagnose.throughput"))
+    one.add_argument("--memory", type=positive, metavar="GIB", help=words("cli.diagnose.memory"))
     one.add_argument("--run", dest="observed", type=Path, metavar="FILE", help=words("cli.diagnose.run"))
     one.set_defaults(run=_diagnose)
 
@@ -134,19 +136,27 @@ def _diagnose(options: argparse.Namespace, words: Words) -> str:
         "memory_used": None if options.memory is None else options.memory * 2**30,
     }
     observed = {figure: value for figure, value in given.items() if value is not None}
+    of = None
     if options.observed is not None:
-        observed = {**_observed(options.observed), **observed}
+        figures, of, scenario = _observed(options.observed, scenario)
+        observed = {**figures, **observed}
     found = diagnose(scenario, observed)
-    return diagnosis_json(found, words) if options.json else diagnosis_text(found, words)
+    return diagnosis_json(found, words) if options.json else diagnosis_text(found, words, of)
 
 
-def _observed(path: Path) -> dict[Any, float]:
-    """The figures of the first run of a file that has any."""
+def _observed(path: Path, scenario: Scenario) -> tuple[dict[Any, float], Any, Scenario]:
+    """The figures of the first run of a file that has any, the run, and the scenario with its own settings;
+    no run and the scenario as it is where the run is of nothing that can be predicted."""
     from core.evidence.diagnose import OBSERVED
+    from core.evidence.run_scenario import describe, that_starts
+    from core.files.user_folders import data_folder
 
     runs, _ = _read([path])
     for run in runs:
         found = {name: value for name in OBSERVED if (value := run.figure(name)) is not None}
         if found:
-            return found
-    return {}
+            own = describe(run, scenario, data_folder() / "catalogue").scenario
+            if own is None:
+                return found, None, scenario
+            return found, run, that_starts(own, scenario.engine.max_model_len)
+    return {}, None, scenario

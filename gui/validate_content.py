@@ -1,14 +1,14 @@
 """What the Validate workspace says: sentences, rows of tables, lines about one run."""
 
 import json
-import math
 from functools import cache
 
 import resources
-from core.evidence.causes import differs
+from core.evidence.causes import differs, evidence_of
 from core.evidence.operator_pairs import OperatorRow
 from core.evidence.pairing import Comparison, LedgerRow, Pair
 from core.evidence.run import FIGURES, Run
+from core.evidence.run_record import MONITOR
 from core.evidence.runs_told import shown_figure
 from core.spec.checks import LABELS
 from core.units import memory_size, memory_unit, show_count, show_time, show_tokens, three_digits
@@ -164,7 +164,7 @@ def run_title(run: Run, words: Words) -> str:
         lengths = (setting.input_tokens or 0, setting.output_tokens or 0)
         shown = (show_tokens(round(tokens)) for tokens in lengths)
         parts.append(words("validating.lengths", input=next(shown), output=next(shown)))
-    if not parts and run.ledger:
+    if not parts and run.ledger and run.origin.tool != MONITOR:
         parts.append(words("validating.start_log"))
     elif not parts and run.operators:
         parts.append(words("validating.trace"))
@@ -352,9 +352,9 @@ def remarks(pair: Pair, words: Words) -> list[tuple[str, list[str]]]:
 
 def cause_note(one: Suggestion, words: Words) -> str:
     """The error before and after, and how much of the difference that is."""
-    before, after = (words.phrase(percent(math.expm1(value))) for value in (one.before, one.after))
-    share = words.phrase(percent(max(0.0, 1 - one.after / one.before) if one.before else 0.0))
-    note = words("validating.cause_note", before=before, after=after, share=share)
+    evidence = evidence_of(one.before, one.after)
+    shares = "share" in evidence.values
+    note = words("validating.cause_note" if shares else "validating.cause_note_factors", **evidence.values)
     if one.looked > 1:
         of = words("validating.cause_of", n=show_count(one.found), all=show_count(one.looked))
         return words.sentences((note, of))

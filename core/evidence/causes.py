@@ -13,6 +13,7 @@ import numpy as np
 from core.errors import InferometerError
 from core.evidence.pairing import Comparison, LedgerRow, Pair, ledger_rows, predicted_again
 from core.evidence.run import Run
+from core.evidence.run_names import weights_in_name
 from core.latency.efficiency import SERVER_ENGINES
 from core.memory.capacity import Change
 from core.spec.accelerator import Accelerator
@@ -27,6 +28,7 @@ from core.words import Phrase, percent
 LARGE = 0.2  # of a figure: worth looking for a cause
 _LEAST_EXPLAINED = 0.15
 _MOST = 6  # causes told
+_WHOLE = float(np.log(2.0))  # an error of a whole measured value
 _SEVERAL = 4  # users
 # How plausible a change is beforehand.
 _STATED, _UNLIKELY, _NOT_STATED, _LIKELY, _HINTED = 0.15, 0.25, 0.6, 0.75, 1.0
@@ -100,8 +102,14 @@ def looked_for(pair: Pair, least: float = _LEAST_EXPLAINED) -> Iterator[tuple[Ca
             found.append(cause)
     best: dict[str, Cause] = {}
     for cause in sorted(found, key=lambda c: -c.rank):
-        best.setdefault(cause.key, cause)
+        if not any(_same_link(cause, other) for other in best.values()):
+            best.setdefault(cause.key, cause)
     yield tuple(best.values())[:_MOST]
+
+
+def _same_link(one: Cause, other: Cause) -> bool:
+    """Whether two slow links come to the same: cards that cannot reach each other copy through the host."""
+    return all(c.key.startswith("link_") for c in (one, other)) and one.comparisons == other.comparisons
 
 
 def _tried(pair: Pair, scenario: Scenario, tried: WhatIf, before: float) -> Cause | None:
@@ -121,15 +129,10 @@ def _tried(pair: Pair, scenario: Scenario, tried: WhatIf, before: float) -> Caus
         after = _speed_error(comparisons)
     explained = 1.0 - after / before
     texts = dict(tried.values)
-    shares = {
-        "before": percent(float(np.expm1(before))),
-        "after": percent(float(np.expm1(after))),
-        "share": percent(max(0.0, explained)),
-    }
     return Cause(
         tried.key,
         Phrase(f"causes.{tried.key}", texts),
-        Phrase("causes.evidence", shares),
+        evidence_of(before, after),
         tried.changes,
         changed,
         comparisons,
@@ -138,6 +141,22 @@ def _tried(pair: Pair, scenario: Scenario, tried: WhatIf, before: float) -> Caus
         explained,
         tried.plausibility,
     )
+
+
+def evidence_of(before: float, after: float) -> Phrase:
+    """How far measured and predicted were apart and are, both as means of |log(predicted / measured)|.
+
+    As shares while they are shares.  Further apart they are told as factors, and no share of the difference,
+    as half of a factor of 1,000 on its scale still leaves one of 30.
+    """
+    if before < _WHOLE:
+        # The share is of the errors as they are told, so that a reader's sum comes to the same.
+        was, is_now = float(np.expm1(before)), float(np.expm1(after))
+        share = max(0.0, 1.0 - is_now / was) if was else 0.0
+        shares = {"before": percent(was), "after": percent(is_now), "share": percent(share)}
+        return Phrase("causes.evidence", shares)
+    factors = {"before": three_digits(float(np.exp(before))), "after": three_digits(float(np.exp(after)))}
+    return Phrase("causes.evidence_factors", factors)
 
 
 def _speed_error(comparisons: Sequence[Comparison]) -> float:
@@ -179,21 +198,23 @@ def what_ifs(run: Run, scenario: Scenario) -> Iterator[WhatIf]:
 
 def _formats(run: Run, scenario: Scenario) -> Iterator[WhatIf]:
     engine, now = scenario.engine.name, scenario.precision
-    stated = _STATED if run.setting.kv_cache_format not in ("", "auto") else _NOT_STATED
-    for key in cache_formats_of(engine, now.weights):
+    # What a run states is no guess of ours: another format is not offered against it.
+    stated = run.setting.kv_cache_format not in ("", "auto")
+    for key in () if stated else cache_formats_of(engine, now.weights):
         if key == now.kv_cache or CACHE_FORMATS[key].bits == CACHE_FORMATS[now.kv_cache].bits:
             continue
         change = (Change("precision.kv_cache", key),)
         values = (("format", CACHE_FORMATS[key].label),)
-        yield WhatIf("kv_cache_format", change, stated, values)
+        yield WhatIf("kv_cache_format", change, _NOT_STATED, values)
         if run.ledger:
-            yield WhatIf("kv_cache_format_in_memory", change, stated, values, memory_only=True)
-    stated = _STATED if run.setting.weight_format else _NOT_STATED
+            yield WhatIf("kv_cache_format_in_memory", change, _NOT_STATED, values, memory_only=True)
+    if run.setting.weight_format or weights_in_name(run.setting.model):
+        return
     for key in _TRIED_GGUF if engine in _LOCAL else _TRIED:
         if key != now.weights and WEIGHT_FORMATS[key].bits != WEIGHT_FORMATS[now.weights].bits:
             change = (Change("precision.weights", key),)
             values = (("format", WEIGHT_FORMATS[key].label),)
-            yield WhatIf("weight_format", change, stated, values)
+            yield WhatIf("weight_format", change, _NOT_STATED, values)
             if "weights" in run.ledger:
                 yield WhatIf("weight_format_in_memory", change, _HINTED, values, memory_only=True)
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from core.evidence.diagnose import Diagnosis, Placed, Suspect
-from core.evidence.pairs_told import cause_tree
+from core.evidence.pairs_told import cause_tree, name_of
+from core.evidence.run import Run
 from core.evidence.runs_told import shown_figure
 from core.reports.as_json import to_json
 from core.reports.as_text import table
@@ -12,16 +13,18 @@ from core.words import Words
 _MOST = 6
 
 
-def diagnosis_text(found: Diagnosis, words: Words) -> str:
-    """Bound, estimate and observation of each figure, then where to look."""
+def diagnosis_text(found: Diagnosis, words: Words, of: Run | None = None) -> str:
+    """Bound, estimate and observation of each figure, then where to look; ``of``: whose settings it is of."""
     keys = ("figure", "bound", "estimate", "band", "observed")
     rows = [[words(f"diagnose.columns.{key}") for key in keys]]
     rows += [_row(placed, words) for placed in found.placed]
     lines = [*table(rows, (1, 2, 3, 4)), ""]
+    if of is not None:
+        lines.append(words("validating.diagnose.of_run", run=name_of(of)))
     lines += [words.phrase(placed.sentence) for placed in found.placed]
     lines += ["", words("diagnose.suspects") if found.suspects else words("diagnose.none")]
     for number, suspect in enumerate(found.suspects[:_MOST], 1):
-        lines += [f"{number}. {_title(suspect, words)}", f"   {words.phrase(suspect.evidence)}"]
+        lines += [f"{number}. {suspect_title(suspect, words)}", f"   {words.phrase(suspect.evidence)}"]
         if suspect.cause is not None:
             check, remedy = (words.phrase(p) for p in (suspect.cause.check, suspect.cause.remedy))
             lines += [
@@ -31,11 +34,16 @@ def diagnosis_text(found: Diagnosis, words: Words) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _title(suspect: Suspect, words: Words) -> str:
+def suspect_title(suspect: Suspect, words: Words) -> str:
+    """A cause, led by the symptom it belongs to, or by the figure that is better than estimated."""
     cause = suspect.what_if.text if suspect.what_if is not None else None
     if cause is None and suspect.cause is not None:
         cause = suspect.cause.text
-    symptom = words.phrase(suspect.symptom.name)
+    symptom = (
+        words("diagnose.better", figure=words(f"diagnose.figures.{suspect.figure}"))
+        if suspect.symptom is None
+        else words.phrase(suspect.symptom.name)
+    )
     return symptom if cause is None else words("diagnose.title", symptom=symptom, cause=words.phrase(cause))
 
 
@@ -77,7 +85,7 @@ def _suspect_tree(suspect: Suspect, words: Words) -> dict[str, Any]:
     cause = suspect.cause
     return {
         "figure": suspect.figure,
-        "symptom": suspect.symptom.key,
+        "symptom": None if suspect.symptom is None else suspect.symptom.key,
         "weight": suspect.weight,
         "evidence": words.phrase(suspect.evidence),
         "cause": None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.evidence.run import FIGURES, Run
+from core.evidence.run_record import MONITOR
 from core.evidence.served import Case, Group, Load
 from core.latency.efficiency import SERVER_ENGINES
 from core.spec.scenario import Scenario
@@ -89,11 +90,13 @@ def cases_of_run(
         f"|{place.pipeline_parallel}|{place.accelerators}"
     )
     for (figure, statistic), measured in run.figures.items():
+        if figure == "memory_used" and run.origin.tool == MONITOR:
+            continue  # a line of the ledger
         reason = _left_out(run, figure, statistic, measured, load, scenario)
         if reason:
             left.append((figure, statistic, reason))
             continue
-        kind = KINDS[figure]
+        kind = _kind(figure, statistic, scenario)
         group = _OF_BATCHES.get(kind.metric, "batches") if load in ("batch", "full") else kind.group
         details: dict[str, Any] = {"pool": pool if math.isfinite(pool) else 0.0}
         if load == "rate":
@@ -114,6 +117,14 @@ def cases_of_run(
         )
         cases.append((figure, statistic, case))
     return cases, left
+
+
+def _kind(figure: str, statistic: str, scenario: Scenario) -> Kind:
+    """A step makes one token without drafts: the mean gap is the mean time of a token, prompts that come
+    between included, and only the median is the bare step."""
+    if figure == "inter_token_latency" and statistic == "mean" and scenario.speculative.kind == "none":
+        return KINDS["time_per_output_token"]
+    return KINDS[figure]
 
 
 def _left_out(run: Run, figure: str, statistic: str, measured: float, load: Load, scenario: Scenario) -> str:

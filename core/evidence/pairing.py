@@ -14,7 +14,7 @@ from core.errors import InferometerError
 from core.evidence.memory_predictions import predictions_with
 from core.evidence.pair_cases import KINDS, cases_of_run
 from core.evidence.run import Run
-from core.evidence.run_record import COUNTS, memory_record
+from core.evidence.run_record import COUNTS, ledger_of, memory_record
 from core.evidence.run_scenario import Assumed, Described, described
 from core.evidence.served import Case
 from core.evidence.speed import RATES, predict_all, runs_of
@@ -171,7 +171,8 @@ def _compared(
 
 def ledger_rows(run: Run, scenario: Scenario) -> tuple[LedgerRow, ...]:
     """The ledger of a start-up log beside ours, line by line in the engine's words."""
-    if not run.ledger or scenario.engine.name == "textbook":
+    ledger = ledger_of(run)
+    if not ledger or scenario.engine.name == "textbook":
         return ()
     record = memory_record(run, scenario)
     try:
@@ -191,7 +192,7 @@ def ledger_rows(run: Run, scenario: Scenario) -> tuple[LedgerRow, ...]:
             LedgerRow(
                 line,
                 word,
-                run.ledger[line],
+                ledger[line],
                 predicted,
                 low,
                 high,

@@ -26,6 +26,7 @@ _LLAMA_METRICS: dict[str, tuple[str, float]] = {
     "kv_cache": ("kv_buffer_mib", MIB),
     "compute_buffer": ("compute_buffer_mib", MIB),
 }
+MONITOR = "nvidia_smi"
 _LOCAL = ("llamacpp", "ollama")
 
 
@@ -37,12 +38,19 @@ class RunRecord:
     metrics: dict[str, tuple[str, float]]
 
 
+def ledger_of(run: Run) -> dict[str, float]:
+    """The ledger of a run; a monitor's reading of a device is its total."""
+    used = run.figure("memory_used", "max", "mean") if run.origin.tool == MONITOR else None
+    return {**run.ledger, "total": used} if used else dict(run.ledger)
+
+
 def memory_record(run: Run, scenario: Scenario) -> RunRecord:
     """The record of a run whose scenario is known."""
     setting, place = run.setting, scenario.deployment
     local = scenario.engine.name in _LOCAL
     known = _LLAMA_METRICS if local else _METRICS
-    metrics = {line: known[line] for line in run.ledger if line in known}
+    ledger = ledger_of(run)
+    metrics = {line: known[line] for line in ledger if line in known}
     if run.ledger.get("kv_cache") == run.ledger.get("available_kv"):
         metrics.pop("available_kv", None)  # one line of the log under two names
     extra: dict[str, object] = {}
@@ -71,6 +79,6 @@ def memory_record(run: Run, scenario: Scenario) -> RunRecord:
         block_size=setting.block_size or 0,
         enforce_eager=scenario.engine.enforce_eager,
         extra=extra,
-        observed={metric: run.ledger[line] / unit for line, (metric, unit) in metrics.items()},
+        observed={metric: ledger[line] / unit for line, (metric, unit) in metrics.items()},
     )
     return RunRecord(record, metrics)

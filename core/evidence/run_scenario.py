@@ -130,7 +130,10 @@ class _Describer:
     def deployment(self, engine: EngineName, model: Model) -> Deployment:
         """Devices and their division."""
         s, base = self.setting, self.base.deployment if self.base is not None else Deployment()
-        if s.accelerators is None and s.tensor_parallel is None and s.pipeline_parallel is None:
+        # A monitor looks at one device after the other and knows nothing of their division.
+        alone = s.accelerators == 1 and not s.model and not s.engine and self.base is not None
+        unstated = s.accelerators is None or alone
+        if unstated and s.tensor_parallel is None and s.pipeline_parallel is None:
             self.take("deployment.accelerators", None, 1)
             return base
         layers = engine in _BY_LAYERS

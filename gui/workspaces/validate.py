@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _REST_MS = 150  # after an edit, before runs are predicted anew
 _LOOK_MS = 2000  # between two looks at what another window has written
 _SHOW_WORK_MS = 300
-_SUBJECT = "file"
 
 
 class ValidateWorkspace(QWidget):
@@ -150,7 +149,7 @@ class ValidateWorkspace(QWidget):
             self.store.load()
         else:
             self.store.look()
-            self._follow()
+            self._on_loaded()  # another workspace may have had the runs read before this one was there
 
     def deactivate(self) -> None:
         """Out of sight: nothing runs."""
@@ -182,7 +181,7 @@ class ValidateWorkspace(QWidget):
     def show_tab(self, key: str) -> None:
         """Bring a tab into sight."""
         self.pages.show_tab(key)
-        if key == "diagnose" and not self.diagnosis.values:
+        if key == "diagnose" and not self.diagnosis.typed:
             self.diagnosis.fill_from(self._observed())
 
     def pictures(self) -> "list[Given]":
@@ -366,13 +365,9 @@ class ValidateWorkspace(QWidget):
             self.runs.tell("info", words("validating.tried_already", text=text))
             return
         document.replace(scenario, "validating.edit")
-        self.runs.tell(
-            "good", words("validating.tried", text=text), [(words("intake.undo"), self._take_back)]
-        )
-
-    def _take_back(self) -> None:
-        self._context.document.undo()
-        self._context.messages.drop(_SUBJECT)
+        undo = (words("intake.undo"), self._context.document.undo)
+        # After another edit, or the undoing of this one, the link would undo something else: it goes.
+        self.runs.tell("good", words("validating.tried", text=text), [undo], passing=True)
 
     # -- runs ------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout
 
 from core.errors import Problem
 from core.evidence.diagnose import OBSERVED, Diagnosis, Observed
+from core.evidence.diagnosis_told import suspect_title
 from core.evidence.pairing import Pair
 from core.spec.base import FieldMeta
 from gui import calibrate_content as content
@@ -53,6 +54,7 @@ class DiagnosePage(Ground):
         self._wrong = ""
         self._pair: Pair | None = None  # that the observations are of
         self.of_run = False
+        self.typed = False  # whether a person has changed what a run had
         form = self._form = QGridLayout()
         self.title = Text("body_semibold", "ink", words("validating.diagnose.title"))
         self.about = Text("caption", "ink3", words("validating.diagnose.about"), wrap=True)
@@ -123,13 +125,15 @@ class DiagnosePage(Ground):
         self._right.setSpacing(t.px(6))
 
     def fill_from(self, pair: Pair | None) -> None:
-        """Put in what a run has, to be placed against its own settings."""
+        """Put in what a run has, to be placed against its own settings; nothing of the run before stays."""
         if pair is None:
             return
         run = pair.run
         found = {figure: run.figure(figure) for figure in OBSERVED}
-        if not any(found.values()):
-            return
+        self.typed = False
+        if self._pair is None or run is not self._pair.run:  # what was found is of other observations
+            self.work.stop()
+            self._show(None)
         self.values = {figure: value for figure, value in found.items() if value is not None}
         for figure, edit in self.edits.items():
             value = self.values.get(figure)
@@ -157,6 +161,7 @@ class DiagnosePage(Ground):
 
     def _on_edit(self, figure: Observed, value: Number) -> None:
         self._say_wrong("")
+        self.typed = True
         if value is None:
             self.values.pop(figure, None)
         else:
@@ -206,7 +211,7 @@ class DiagnosePage(Ground):
             return
         texts = [
             CauseText(
-                content.suspect_title(one, words),
+                suspect_title(one, words),
                 tuple(content.suspect_notes(one, words)),
                 one.weight,
                 words("validating.try") if one.what_if is not None else "",

@@ -109,8 +109,8 @@ class RunsInOut(QObject):
             kind = "warn" if problems[0].severity == "warning" else "bad"
             self.tell(kind, self._words.problem(problems[0]))
 
-    def tell(self, kind: str, text: str, links: Sequence[Link] = ()) -> None:
-        """A message above the workspace."""
+    def tell(self, kind: str, text: str, links: Sequence[Link] = (), *, passing: bool = False) -> None:
+        """A message above the workspace; a passing one goes with the next edit."""
         messages = self._context.messages
         dismiss = (self._words("window.dismiss"), lambda: messages.drop(_SUBJECT))
-        messages.tell(_SUBJECT, kind, text, [*links, dismiss])
+        messages.tell(_SUBJECT, kind, text, [*links, dismiss], passing=passing)

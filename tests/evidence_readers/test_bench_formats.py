@@ -333,6 +333,7 @@ def test_llama_bench(name: str, prompt: float, made: float, seconds: float) -> N
         "engine": "llamacpp",
         "engine_version": "b5163 (8cf427ff)",
         "model": "Qwen2.5-7B-Instruct-Q4_K_M.gguf",
+        "weight_format": "Q4_K_M",
         "accelerator": "NVIDIA GeForce RTX 4080",
         "kv_cache_format": "f16",
         "batched_tokens": 2048,

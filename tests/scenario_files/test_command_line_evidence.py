@@ -114,7 +114,7 @@ def test_wrong_names_and_factors_are_sentences(home, samples, tmp_path):
 def test_diagnose_places_and_names_causes(home, samples, tmp_path):
     done = run(home, "diagnose", samples[0], "--tpot", "60", "--ttft", "2000")
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("Bound", "Estimate", "60.0 ms", "far worse than the estimate", "Check:"):
+    for word in ("Bound", "Estimate", "60.0 ms", "much longer than estimated", "Check:"):
         assert word in done.stdout, word
     tree = json.loads(run(home, "diagnose", samples[0], "--tpot", "60", "--json").stdout)
     assert tree["figures"][0]["state"] == "much_worse" and tree["suspects"]
@@ -127,3 +127,23 @@ def test_diagnose_places_and_names_causes(home, samples, tmp_path):
     assert nothing.returncode == 2 and "at least one observation" in nothing.stderr
     chinese = run(home, "diagnose", samples[0], "--tpot", "60", "--lang", "zh_CN").stdout
     assert "物理极限" in chinese and "对策" in chinese
+
+
+def test_a_run_is_diagnosed_with_its_own_load_as_in_the_window(home, samples, tmp_path):
+    """The first sample has 8 users, the run 128, under which its time a token is as estimated."""
+    from core.estimator import estimate
+    from core.files import scenario_file
+    from core.spec.change import with_values
+
+    base = scenario_file.load(samples[0])
+    own = {"workload.users": 128, "workload.prompt_tokens": 1024, "workload.output_tokens": 512}
+    tpot = estimate(with_values(base, own)).speed.time_per_output_token.expected
+    assert tpot > estimate(base).speed.time_per_output_token.high
+    tree = {"backend": "vllm", "model_id": "meta-llama/Llama-3.1-8B-Instruct", "completed": 200}
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps({**result(128, 0.0, tpot * 1e3), **tree}), encoding="utf-8")
+    found = json.loads(run(home, "diagnose", samples[0], "--run", path, "--json").stdout)
+    (figure,) = [f for f in found["figures"] if f["figure"] == "time_per_output_token"]
+    assert figure["state"] == "as_estimated"
+    told = run(home, "diagnose", samples[0], "--run", path).stdout
+    assert "Placed against the chosen run" in told and "r.json" in told

@@ -20,6 +20,7 @@ from core.evidence.readers.common import (
     text_of,
     together,
 )
+from core.evidence.readers.llama_devices import Named, devices_above
 from core.evidence.readers.tables import comma_separated, markdown
 from core.units import three_digits
 
@@ -30,6 +31,8 @@ _TEST = re.compile(r"(?:pp\s?(\d{1,9}))?\s?\+?\s?(?:tg\s?(\d{1,9}))?(?:\s?@\s?d\
 _RATE = re.compile(r"([\d.]{1,30}(?:e[+-]?\d{1,3})?)(?:\s{0,4}(?:±|\+/-|\+-|_|�)?\s{0,4}([\d.]{1,30}|nan))?")
 _SIZE = re.compile(r"([\d.]{1,20}) (GiB|MiB|KiB|B)")
 _BUILD = re.compile(r"build: ([0-9a-f]{6,40}) \((\d{1,9})\)")
+# The file type at the end of a model's name: "Q4_K - Medium", "Q8_0", "IQ4_XS - 4.25 bpw", "MXFP4 MoE".
+_TYPE = re.compile(r"\b(I?Q\d(?:_[A-Z0-9]{1,3})*|MXFP4|BF16|F16|F32)(?: - (Small|Medium|Large))?\b")
 _UNITS = {"GiB": 2**30, "MiB": 2**20, "KiB": 2**10, "B": 1}
 _INSERT = re.compile(
     r"\s{0,20}INSERT INTO (?:llama_bench|test) \(([^)]{1,4000})\) VALUES \((.{1,7000})\);?\s*"
@@ -72,6 +75,7 @@ def take(tree: Mapping[str, Any], name: str, line: int) -> Reading:
     build.set(
         engine_version=build.version,
         model=_model(text_of(tree.get("model_type")), text_of(tree.get("model_filename"))),
+        weight_format=_file_type(text_of(tree.get("model_type"))),
         accelerator=_accelerator(tree),
         kv_cache_format=_cache(tree),
         batched_tokens=count(tree.get("n_batch")) or None,
@@ -148,17 +152,19 @@ def _read_markdown(text: str, name: str) -> Reading:
     version = f"b{builds.group(2)} ({builds.group(1)})" if builds else ""
     readings = []
     for _, head, rows in markdown(text, lambda cells: "test" in cells and "t/s" in cells):
+        above: Named | None = None
         for line, cells in rows:
+            above = above or devices_above(text, line)
             if int(cells[""]) != len(head):
                 readings.append(
                     Reading((), (problem("row", name, line, found=int(cells[""]), wanted=len(head)),))
                 )
             else:
-                readings.append(_take_row(cells, name, line, version))
+                readings.append(_take_row(cells, name, line, version, above))
     return together(readings)
 
 
-def _take_row(cells: dict[str, str], name: str, line: int, version: str) -> Reading:
+def _take_row(cells: dict[str, str], name: str, line: int, version: str, above: Named) -> Reading:
     test, rate = _TEST.fullmatch(cells["test"].strip()), _RATE.fullmatch(cells["t/s"].strip())
     if test is None or rate is None or not any(test.groups()[:2]):
         text = cells["test"] if rate else cells["t/s"]
@@ -168,10 +174,14 @@ def _take_row(cells: dict[str, str], name: str, line: int, version: str) -> Read
     build.set(
         engine_version=version,
         model=_model(cells.get("model", ""), ""),
+        weight_format=_file_type(cells.get("model", "")),
         kv_cache_format=_cache(cells),
         batched_tokens=count(cells.get("n_batch")) or None,
         layers_on_device=_layers(cells.get("ngl")),
     )
+    if above.name and cells.get("backend", "").upper() not in ("CPU", "BLAS"):
+        one = cells.get("sm", "") == "none"
+        build.set(accelerator=above.name, accelerators=1 if one else above.count)
     size = _SIZE.fullmatch(cells.get("size", "").strip())
     _weights(build, (number(size.group(1)) or 0.0) * _UNITS[size.group(2)] if size else None)
     prompt, made, depth = (count(group) or 0 for group in test.groups())
@@ -217,6 +227,12 @@ def _rates(build: Builder, prompt: int, made: int, mean: object, spread: object)
 def _model(kind: str, file: str) -> str:
     """The file's name says more than the type; the folder is not the program's business."""
     return re.split(r"[/\\]", file)[-1] if file else kind
+
+
+def _file_type(kind: str) -> str:
+    """The type of the weights in the name of a model, as files spell it; "" where it names none."""
+    found = _TYPE.search(kind)
+    return "" if found is None else f"{found[1]}_{found[2][0]}" if found[2] else found[1]
 
 
 def _weights(build: Builder, size: float | None) -> None:

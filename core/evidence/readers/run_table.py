@@ -10,7 +10,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from core.errors import Problem
@@ -65,12 +65,16 @@ def _known(names: list[str]) -> bool:
 
 def read(text: str, name: str) -> Reading:
     """One run a row."""
+    rows: Iterable[tuple[int, dict[str, Any] | tuple[int, int] | None]]
     rows = _objects(text) if text.lstrip()[:1] in ("{", "[") else _rows(text)
     runs: list[Run] = []
     problems: list[Problem] = []
     for line, row in rows:
         if row is None:
             problems.append(problem("line", name, line, "warning"))
+            continue
+        if isinstance(row, tuple):
+            problems.append(problem("row", name, line, found=row[0], wanted=row[1]))
             continue
         made = _Row(name, line).run(row)
         runs.extend(made.runs)
@@ -98,8 +102,8 @@ def _cells(line: str, mark: str) -> list[str]:
     return [cell.strip() for cell in row[:_MOST_COLUMNS]]
 
 
-def _rows(text: str) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Rows of a table by header; None for a row of another width."""
+def _rows(text: str) -> Iterator[tuple[int, dict[str, Any] | tuple[int, int] | None]]:
+    """Rows of a table by header; None for a row of another width, the widths for one that ends early."""
     heads: list[str] = []
     mark = ","
     for line, part in lines(text):
@@ -116,7 +120,16 @@ def _rows(text: str) -> Iterator[tuple[int, dict[str, Any] | None]]:
         if not 2 <= len(cells) <= len(heads) + 1:
             yield line, None
         else:
-            yield line, dict(zip(heads, cells, strict=False))
+            row = dict(zip(heads, cells, strict=False))
+            short = len(cells) < len(heads) and not any(
+                cell and _is_figure(head) for head, cell in row.items()
+            )
+            yield line, (len(cells), len(heads)) if short else row
+
+
+def _is_figure(header: str) -> bool:
+    head = head_of(header[:200])
+    return head is not None and head.kind == "figure"
 
 
 def _objects(text: str) -> Iterator[tuple[int, dict[str, Any] | None]]:

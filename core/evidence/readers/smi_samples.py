@@ -39,9 +39,11 @@ class Devices:
         self._left = _MOST_SAMPLES
         self._started = ""
         self._unreadable = 0
+        self._last = 0  # line of the last device that was named
 
     def named(self, index: str, name: str, line: int) -> None:
         """A device, met for the first time or again."""
+        self._last = line or self._last
         if index not in self._made and len(self._made) < _MOST_DEVICES:
             self._made[index] = Builder(self.tool, self.file, line)
             self._samples[index] = {}
@@ -94,7 +96,7 @@ class Devices:
             (problem("line", self.file, self._unreadable, "warning"),) if self._unreadable and found else ()
         )
         if not found:
-            return Reading((), (problem("no_figures", self.file, tool=self.tool),))
+            return Reading((), (problem("no_samples", self.file, self._last),))
         return Reading(found, problems)
 
     def _run(self, index: str, made: Builder) -> Run | None:

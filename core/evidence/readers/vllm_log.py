@@ -11,8 +11,9 @@ is too small.
 import re
 
 from core.errors import Problem
-from core.evidence.readers.common import Builder, Reading, count, number, together
+from core.evidence.readers.common import Builder, Reading, count, number, problem, shown, together
 from core.evidence.readers.engine_log import Ranks, finish, flag, marked_lines, size, stated, whole
+from core.words import Phrase
 
 KEY, WHOLE = "vllm_log", False
 _ANY = (
@@ -82,6 +83,9 @@ _LINES: tuple[tuple[str, "re.Pattern[str]"], ...] = tuple(
         ("non_kv_total", rf"Total non KV cache memory:{_X}GiB"),
     )
 )
+_AMOUNT = re.compile(
+    r"(Loading model weights took|Model loading took|[Aa]vailable KV cache memory:)\s{1,8}(\S{1,20}) ?GiB"
+)
 _KV_BYTES = re.compile(r"kv cache memory in use is (\d{1,15}) bytes")
 _TOKENS = re.compile(r"GPU KV cache size: ([\d,]{1,20}) tokens")
 _BLOCKS = re.compile(r"# (?:GPU|CUDA|cuda|gpu|ROCm|rocm) blocks: (\d{1,12})(?:, # CPU blocks: (\d{1,12}))?")
@@ -113,7 +117,7 @@ def read(text: str, name: str) -> Reading:
         rank = _rank(line)
         if not starts or _begins(line, rank, starts[-1]):
             starts.append(_Start(name, number_))
-        starts[-1].take(line, rank)
+        starts[-1].take(line, rank, number_)
     made = together(start.reading() for start in starts if start.ranks or len(starts) == 1)
     return made + Reading((), tuple(told))
 
@@ -145,8 +149,9 @@ class _Start:
         self.configured: set[str] = set()
         self.not_started = False
 
-    def take(self, line: str, rank: str) -> None:
+    def take(self, line: str, rank: str, number_: int) -> None:
         """Everything that one line states."""
+        self._check(line, number_)
         if "with config" in line and (found := _ENGINE.search(line)):
             self.configured.add(rank)
             self._version(found[1])
@@ -162,6 +167,20 @@ class _Start:
             self.ranks.put(rank, "kv_cache", number(found[1]), again=True)
         self._counts(line)
         self._rest(line)
+
+    def _check(self, line: str, number_: int) -> None:
+        """Say what stands where an amount should, and a pool below nothing."""
+        found = _AMOUNT.search(line)
+        if found is None:
+            return
+        words, text = found.groups()
+        entry = "available_kv" if "KV" in words else "weights"
+        value = number(text)
+        values = {"text": shown(text), "figure": Phrase(f"cli.validate.lines.{entry}")}
+        if value is None:
+            self.made.problems.append(problem("number", self.made.name, number_, "warning", **values))
+        elif value < 0:
+            self.made.problems.append(problem("negative", self.made.name, number_, "warning", **values))
 
     def _version(self, version: str | None) -> None:
         if version:

@@ -1,0 +1,93 @@
+"""The Validate workspace after something else came before: runs known already, other edits, other runs."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from core.evidence.readers.detect import read_text
+from core.words import Words
+from gui.measurements import is_plausible, may_hold_runs
+from gui.paths import Paths
+from gui.validate_content import run_title
+from gui.window import MainWindow
+from tests.window.test_validate import WAIT_MS, open_window, page_of, settle, shown, window_of
+
+__all__ = ["shown"]
+TABLE = "模型,显卡,引擎,并发,输入长度,输出长度,首token延迟(ms),每token时间(ms)\n"
+TABLE += "Qwen3-8B,RTX 4090,vLLM,4,512,64,90,9\n"
+
+
+def test_runs_that_were_read_for_another_workspace_are_shown(
+    shown: Any,
+    make_window: Callable[[], MainWindow],
+    dialogs: Any,
+    paths: Paths,
+    tmp_path: Path,
+    qtbot: QtBot,
+) -> None:
+    window, file = window_of(shown), tmp_path / "mine.inferometer"
+    dialogs.files.append(file)
+    window.files.save()
+    qtbot.waitUntil(shown.settled, timeout=WAIT_MS)
+    window.close()
+    again = open_window(make_window, paths)
+    again.files.load(file)
+    store = again.shell.runs
+    qtbot.waitUntil(lambda: store.is_current and len(store.entries) == 9, timeout=WAIT_MS)
+    again.stack.show_key("validate")
+    page = page_of(again)
+    qtbot.waitUntil(lambda: page.view is not None and page.settled(), timeout=WAIT_MS)
+    assert page.centre.currentWidget() is page.pages and page.calibrate.isVisible()
+
+
+def test_the_link_that_takes_a_cause_back_goes_with_the_next_edit(shown: Any, qtbot: QtBot) -> None:
+    window = window_of(shown)
+    document, messages = window.document, window.workspace.messages
+    for number in range(2):
+        before = document.scenario
+        shown._try([_change("engine.max_num_seqs", 7 + number)], "Fewer sequences")
+        undo = dict(messages.links_of("file"))["Undo"]
+        if number:
+            document.set_value("engine.max_num_seqs", 99)  # another edit
+            assert "file" not in messages.subjects()
+        else:
+            undo()
+            assert document.scenario == before and "file" not in messages.subjects()
+
+
+def _change(path: str, value: object) -> Any:
+    from core.memory.capacity import Change
+
+    return Change(path, value)
+
+
+def test_a_diagnosis_goes_when_another_run_is_chosen(shown: Any, qtbot: QtBot) -> None:
+    shown.show_tab("diagnose")
+    page = shown.diagnosis
+    runs = [pair.run for pair in shown.board.pairs]
+    served = next(i for i, run in enumerate(runs) if run.figure("time_per_output_token"))
+    start = next(i for i, run in enumerate(runs) if not run.figures)
+    shown.choose(served)
+    page.begin()
+    qtbot.waitUntil(lambda: page.found is not None, timeout=WAIT_MS)
+    shown.choose(start)
+    settle(shown, qtbot)
+    assert page.found is None and not page.values
+    assert all(edit.text() == "" for edit in page.edits.values())
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "gbk", "utf-16"])
+def test_a_table_in_chinese_is_seen_for_what_it_is(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "记录.csv"
+    path.write_bytes(TABLE.encode(encoding))
+    assert may_hold_runs(path)
+    assert not is_plausible("姓名,城市,电话\n甲,乙,丙\n".encode(encoding))
+
+
+def test_samples_of_a_monitor_are_no_start_up_log() -> None:
+    table = "index, name, memory.used [MiB], memory.total [MiB]\n0, NVIDIA L4, 100 MiB, 23034 MiB\n"
+    (run,) = read_text(table, "smi.csv").runs
+    assert run_title(run, Words("en")) == "nvidia-smi"
