@@ -3,7 +3,10 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
 
+import resources
 from core.catalog.models import all_models
 from core.errors import NotFound, Problem
 from core.importers.model_names import name_with_format
@@ -13,6 +16,10 @@ _SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
 _PLAIN_TYPES = {"fp16": "float16", "fp32": "float32"}
 _LLAMA_CACHE = {"fp16": "f16", "bf16": "bf16", "fp32": "f32"}
 _OPTION = tuple[str, str | int | float | None]
+_PLAIN = ("bf16", "fp16", "fp32")
+# vLLM, "FP8 W8A8" and "BitsAndBytes": quantised in flight; SGLang, "Quantization": --quantization fp8.
+_AT_LOADING = {"vllm": {"fp8": "fp8", "nf4": "bitsandbytes"}, "sglang": {"fp8": "fp8"}}
+_OWN_FOLDER = "/path/to"
 
 
 def command_for(scenario: Scenario) -> str:
@@ -36,13 +43,35 @@ def _shown(value: str | int | float) -> str:
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
+@lru_cache(maxsize=1)
+def repositories() -> dict[str, dict[str, str]]:
+    """Repositories known by name that hold a model in another format than its publisher's own."""
+    tree: dict[str, Any] = json.loads(resources.read_text("data/repositories.json"))
+    return dict(tree["repositories"])
+
+
+def _quantised(scenario: Scenario) -> str:
+    """``--quantization`` where the engine narrows the publisher's 16 bits as it loads them, else ""."""
+    weights = scenario.precision.weights
+    known = repositories().get(_catalogue_id(scenario), {})
+    if weights in known or scenario.model.published_weight_format not in _PLAIN:
+        return ""
+    return _AT_LOADING.get(scenario.engine.name, {}).get(weights, "")
+
+
+def _catalogue_id(scenario: Scenario) -> str:
+    return next((m.id for m in all_models() if m.name == scenario.model.name), scenario.model.name)
+
+
 def _repository(scenario: Scenario) -> str:
-    """The name that is loaded: with the format where it is not the publisher's own."""
-    model, weights = scenario.model, scenario.precision.weights
-    name = next((m.id for m in all_models() if m.name == model.name), model.name)
-    if weights == model.published_weight_format or weights in ("bf16", "fp16", "fp32"):
+    """The name that is loaded: of a format that is not the publisher's own the repository where one is
+    known, else a folder of one's own; a repository's name is never made up.
+    """
+    model, weights, name = scenario.model, scenario.precision.weights, _catalogue_id(scenario)
+    if weights == model.published_weight_format or weights in _PLAIN or _quantised(scenario):
         return name
-    return name_with_format(name, weights)
+    known = repositories().get(name, {}).get(weights)
+    return known or f"{_OWN_FOLDER}/{name_with_format(name.rpartition('/')[2], weights)}"
 
 
 def _kept(options: list[tuple[str, str | int | float | None, bool]]) -> list[_OPTION]:
@@ -52,7 +81,7 @@ def _kept(options: list[tuple[str, str | int | float | None, bool]]) -> list[_OP
 def _type(scenario: Scenario) -> _OPTION | None:
     """``--dtype`` where a plain type is not the publisher's own."""
     weights, published = scenario.precision.weights, scenario.model.published_weight_format
-    if weights == published or weights not in ("bf16", "fp16", "fp32"):
+    if weights == published or weights not in _PLAIN:
         return None
     return "--dtype", _PLAIN_TYPES.get(weights, "bfloat16")
 
@@ -94,6 +123,7 @@ def _vllm(scenario: Scenario) -> tuple[str, list[_OPTION]]:
             ("--block-size", engine.block_size, engine.block_size != 16),
             ("--enforce-eager", None, engine.enforce_eager),
             (*(dtype or ("", None)), dtype is not None),
+            ("--quantization", _quantised(scenario), bool(_quantised(scenario))),
             ("--kv-cache-dtype", cache, bool(cache)),
             ("--enable-lora", None, engine.max_loras > 0),
             ("--max-loras", engine.max_loras, engine.max_loras > 0),
@@ -127,6 +157,7 @@ def _sglang(scenario: Scenario) -> tuple[str, list[_OPTION]]:
             ("--max-mamba-cache-size", engine.max_mamba_cache_size, engine.max_mamba_cache_size is not None),
             ("--disable-cuda-graph", None, engine.enforce_eager),
             (*(dtype or ("", None)), dtype is not None),
+            ("--quantization", _quantised(scenario), bool(_quantised(scenario))),
             ("--kv-cache-dtype", "fp8_e4m3" if cache == "fp8" else cache, bool(cache)),
             ("--enable-lora", None, engine.max_loras > 0),
             ("--max-loras-per-batch", engine.max_loras, engine.max_loras > 0),
@@ -169,8 +200,8 @@ def _llama_cache(scenario: Scenario) -> str:
 
 def _llama(scenario: Scenario) -> tuple[str, list[_OPTION]]:
     engine, place = scenario.engine, scenario.deployment
-    model, weights = scenario.model, scenario.precision.weights
-    name = next((m.id for m in all_models() if m.name == model.name), model.name)
+    weights = scenario.precision.weights
+    name = _catalogue_id(scenario)
     cache = _llama_cache(scenario)
     flash = {True: "on", False: "off", None: ""}[engine.flash_attention]
     unified = {True: "--kv-unified", False: "--no-kv-unified", None: ""}[engine.kv_unified]
@@ -207,7 +238,7 @@ def _ollama(scenario: Scenario) -> tuple[str, list[_OPTION]]:
         variables.append(f"OLLAMA_FLASH_ATTENTION={int(engine.flash_attention)}")
     if cache != "f16":
         variables.append(f"OLLAMA_KV_CACHE_TYPE={cache}")
-    name = next((m.id for m in all_models() if m.name == scenario.model.name), scenario.model.name)
+    name = _catalogue_id(scenario)
     file = name_with_format(name, scenario.precision.weights)
     tag = f"hf.co/{name}-GGUF:{file.removesuffix('.gguf').rpartition('-')[2]}"
     return " ".join([*variables, "ollama run", _quoted(tag)]), []

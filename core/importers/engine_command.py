@@ -151,12 +151,16 @@ def apply_command(command: Command, base: Scenario) -> tuple[Scenario, tuple[Pro
         "speculative": Speculative(),
         "precision.weights": weights,
         "precision.kv_cache": _cache(told, weights, command.engine),
-        **_deployment(command),
+        **_deployment(command, base, model.architecture.layers),
         **_engine(command, model.max_context, model.architecture.layers),
         **{path: value for path, value in told.items() if "." in path},
         **_speculation(told),
     }
     scenario = with_values(base.model_copy(update={"model": model}), changes)
+    now, before = scenario.deployment.accelerators, base.deployment.accelerators
+    if now < before:
+        values = {"now": now, "before": before}
+        notes.append(Problem("importer.command_devices", ("deployment.accelerators",), values, "note"))
     if told.get("cache_v") not in (None, told.get("cache", "fp16")):
         notes.append(Problem("importer.command_cache_v", ("precision.kv_cache",), {}, "warning"))
     if command.ignored:
@@ -194,7 +198,7 @@ def _cache(told: Mapping[str, Any], weights: str, engine: str) -> str:
     return plain if plain in ("fp16", "fp32") else "bf16"
 
 
-def _deployment(command: Command) -> dict[str, Any]:
+def _deployment(command: Command, base: Scenario, layers: int) -> dict[str, Any]:
     told = command.settings
     tp, pp, dp = (max(1, int(told.get(name, 1))) for name in ("tp", "pp", "dp"))
     experts, copies, replicas = max(1, int(told.get("ep", 1))), 1, dp
@@ -205,7 +209,9 @@ def _deployment(command: Command) -> dict[str, Any]:
     elif told.get("dp_attention"):
         copies, replicas = dp, 1
     if command.engine in ("llamacpp", "ollama"):
-        devices = command.devices or 1
+        # llama.cpp takes every device that it sees (docs/multi-gpu.md); Ollama one, if the model fits it.
+        seen = base.deployment.accelerators if command.engine == "llamacpp" else 1
+        devices = command.devices or min(seen, layers)
         split = told.get("split", "layer")
         tp, pp = (devices, 1) if split == "row" else (1, 1 if split == "none" else devices)
     total = min(4096, tp * pp * replicas)

@@ -175,6 +175,8 @@ def resolve(name: str) -> Resolved:
         library = True
     if weight_format == "fp8" and text.lower().startswith(_BLOCKED) and text.lower().endswith("fp8"):
         weight_format = "fp8_block"
+    if weight_format == "gguf_mxfp4_moe" and not (in_file or library or "@" in text):
+        weight_format = "mxfp4_experts" if "gptoss" in compact(stem) else "mxfp4"  # of a repository's name
     if in_file:
         weight_format = _IN_GGUF.get(weight_format, weight_format)
     notes: list[Problem] = []

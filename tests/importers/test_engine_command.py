@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
 from core.errors import InvalidScenario, NotFound, UnreadableFile
-from core.importers.command_text import command_for
+from core.importers.command_text import command_for, repositories
 from core.importers.engine_command import apply_command, looks_like_command, parse_command
+from core.importers.model_names import resolve
 from core.spec.change import get_value, with_values
 from core.spec.checks import check
 from core.spec.scenario import Scenario
@@ -388,3 +389,50 @@ def test_several_computers_and_drafted_steps_of_sglang() -> None:
     assert [n.values["options"] for n in notes if n.code == "importer.command_ignored"] == ["--node-rank 0"]
     again, _ = apply_command(parse_command(command_for(found)), BASE)
     assert again.deployment == found.deployment and again.speculative == found.speculative
+
+
+@pytest.mark.parametrize(
+    ("engine", "weights", "head", "narrowed"),
+    [
+        ("vllm", "fp8", "vllm serve Qwen/Qwen3-32B", "fp8"),
+        ("sglang", "fp8", "python -m sglang.launch_server --model-path Qwen/Qwen3-32B", "fp8"),
+        ("vllm", "nf4", "vllm serve Qwen/Qwen3-32B", "bitsandbytes"),
+        ("vllm", "fp8_block", "vllm serve Qwen/Qwen3-32B-FP8", ""),
+        ("vllm", "awq_g128", "vllm serve Qwen/Qwen3-32B-AWQ", ""),
+        ("vllm", "awq_g64", "vllm serve /path/to/Qwen3-32B-awq-g64", ""),
+        ("vllm", "nf4_dq", "vllm serve /path/to/Qwen3-32B-nf4-dq", ""),
+        ("vllm", "mxfp4", "vllm serve /path/to/Qwen3-32B-MXFP4", ""),
+        ("trtllm", "fp8", "trtllm-serve /path/to/Qwen3-32B-FP8-dynamic", ""),
+    ],
+)
+def test_no_repository_is_made_up(engine: str, weights: str, head: str, narrowed: str) -> None:
+    changes = {"engine.name": engine, "engine.version": "0.21", "precision.weights": weights}
+    text = command_for(with_values(BASE, changes))
+    first, *options = (line.strip(" \\") for line in text.splitlines())
+    assert first == head
+    assert [o for o in options if "quantization" in o] == [f"--quantization {narrowed}"] * bool(narrowed)
+    again, _ = apply_command(parse_command(text), BASE)
+    assert (again.model.name, again.precision.weights) == (BASE.model.name, weights)
+
+
+def test_the_repositories_that_are_known_are_what_they_are_listed_for() -> None:
+    for model, formats in repositories().items():
+        for weights, name in formats.items():
+            found = resolve(name)
+            assert (found.model_id, found.weight_format) == (model, weights), name
+
+
+def test_devices_are_not_dropped_without_a_word() -> None:
+    """llama.cpp, docs/multi-gpu.md: by default the layers are spread over all visible devices."""
+    two = with_values(BASE, {"deployment.accelerators": 2, "deployment.tensor_parallel": 2})
+    for text, count in (
+        ("llama-server -m Qwen3-32B-Q4_K_M.gguf", 2),
+        ("llama-server -m Qwen3-32B-Q4_K_M.gguf -sm none", 1),
+        ("CUDA_VISIBLE_DEVICES=0 llama-server -m Qwen3-32B-Q4_K_M.gguf", 1),
+        ("vllm serve Qwen/Qwen3-32B", 1),
+        ("vllm serve Qwen/Qwen3-32B -tp 2", 2),
+    ):
+        found, notes = apply_command(parse_command(text), two)
+        assert found.deployment.accelerators == count, text
+        said = [n.values for n in notes if n.code == "importer.command_devices"]
+        assert said == ([{"now": 1, "before": 2}] if count == 1 else []), text
