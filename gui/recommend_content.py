@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from core.explain.engine_notes import not_measured
 from core.planning.offers import Offer, shortfall
 from core.planning.recommend import Failure, Recommendation
 from core.planning.what_runs import Runs, WhatRuns
@@ -199,10 +200,12 @@ def _offer_row(offer: Offer, rank: str, fastest: float, by: str, words: Words) -
     price = "–" if offer.price is None else f"${offer.price:,.0f}"
     reason = near_reason(offer, words) if missed else ""
     energy = f"{three_digits(offer.joules_per_token)} J" if by == "energy" else ""
+    note = not_measured(offer.scenario)
     cells = (
         Cell(rank, colour="ink3", icon="frontier" if front else "", icon_colour="accent_text",
              tip=words("recommending.pareto") if front else ""),
-        Cell(hardware_name(offer), strong, ink),
+        Cell(hardware_name(offer), strong, ink, words("recommending.not_measured") if note else "",
+             tip=words.phrase(note) if note else ""),
         Cell(words.phrase(report.layout(offer.combination)), colour=ink),
         Cell(WEIGHT_FORMATS[offer.combination.weights].label, colour=ink),
         Cell(price, medium, ink),
@@ -215,7 +218,7 @@ def _offer_row(offer: Offer, rank: str, fastest: float, by: str, words: Words) -
         _state_cell(offer, reason, words),
     )  # fmt: skip
     spoken = f"{rank} {what(offer, words)}, {price}, {cells[5].text}, {cells[6].text}, {cells[7].text} tok/s"
-    return Row(cells, f"{spoken} {reason}".strip())
+    return Row(cells, f"{spoken} {cells[1].after} {reason}".strip())
 
 
 def _bar(offer: Offer, fastest: float) -> Cell:

@@ -1,6 +1,12 @@
 """Quiet notes on where the speeds come from: formats, measured profiles and what they inherit."""
 
-from core.latency.efficiency import SERVER_ENGINES, halves_accumulation, profile_for
+from core.latency.efficiency import (
+    SERVER_ENGINES,
+    format_key,
+    halves_accumulation,
+    is_measured,
+    profile_for,
+)
 from core.latency.machine import compute_format, is_native
 from core.results import Estimate
 from core.spec.architecture import CompressedAttention
@@ -64,22 +70,42 @@ def _precision(estimate: Estimate, scenario: Scenario) -> tuple[Phrase, ...]:
     return tuple(found)
 
 
-def _profile(scenario: Scenario) -> tuple[Phrase, ...]:
-    """Which measured profile is in use, and what it falls back on."""
+def not_measured(scenario: Scenario) -> Phrase | None:
+    """That nobody measured the GPU, or the format on it, or one of its family; None where somebody did."""
     engine, device = scenario.engine.name, scenario.accelerator
-    name = Phrase(f"engine_notes.engines.{engine}")
     if engine == "textbook":
-        return (Phrase("engine_notes.textbook"),)
+        return None
+    values: dict[str, object] = {"engine": Phrase(f"engine_notes.engines.{engine}"), "gpu": device.name}
+    if _chain(scenario)[1] == _GENERIC:
+        return Phrase("engine_notes.generic_profile", values)
+    weights = WEIGHT_FORMATS[scenario.precision.weights]
+    kind = "gemm" if "mlp" in weights.narrow else "moe"
+    key = format_key(weights, float(weights.bits), compute_format(device, weights))
+    if engine not in SERVER_ENGINES or weights.bits >= 16 or is_measured(engine, device, kind, key):
+        return None
+    return Phrase("engine_notes.generic_format", {**values, "format": weights.label})
+
+
+def _chain(scenario: Scenario) -> tuple[tuple[str, ...], str]:
+    """Names of the profiles from the engine's own to the generic one, and of the one that counts."""
+    engine, device = scenario.engine.name, scenario.accelerator
     if engine in SERVER_ENGINES:
         profile = profile_for(engine, device)
-        own, base = profile.chain, profile.name
-    else:
-        from core.latency.local_profile import local_profile_for  # not needed by servers
+        return profile.chain, profile.name
+    from core.latency.local_profile import local_profile_for  # not needed by servers
 
-        local = local_profile_for(engine, device)
-        own, base = local.chain, local.name
+    local = local_profile_for(engine, device)
+    return local.chain, local.name
+
+
+def _profile(scenario: Scenario) -> tuple[Phrase, ...]:
+    """Which measured profile is in use, and what it falls back on."""
+    name = Phrase(f"engine_notes.engines.{scenario.engine.name}")
+    if scenario.engine.name == "textbook":
+        return (Phrase("engine_notes.textbook"),)
+    own, base = _chain(scenario)
     if base == _GENERIC:
-        return (Phrase("engine_notes.generic_profile", {"engine": name, "gpu": device.name}),)
+        return (Phrase("engine_notes.generic_profile", {"engine": name, "gpu": scenario.accelerator.name}),)
     above: tuple[object, ...] = tuple(profile_label(n) for n in own[1:])
     if own[0] == _GENERIC:
         # The engine has no figures of its own for this device: those of vLLM stand in.

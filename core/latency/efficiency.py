@@ -182,6 +182,17 @@ def profile_for(engine: str, device: Accelerator, factors: Factors | None = None
     return _profile_for(known, Identity(device), Identity(factors or load_factors()))
 
 
+def is_measured(engine: str, device: Accelerator, kind: str, key: str) -> bool:
+    """Whether kernels of a format were measured on the device or on one of its family, under the engine or
+    under the one whose profile stands in.
+    """
+    known = engine if engine in SERVER_ENGINES else _BASE_ENGINE
+    layers = [
+        layer for name in dict.fromkeys((known, _BASE_ENGINE)) for layer in _chain(name, _best(name, device))
+    ]
+    return any(key in p.get("operators", {}).get(kind, {}) for p in layers if p["name"] != "generic")
+
+
 @lru_cache(maxsize=512)
 def _profile_for(engine: str, device: Identity[Accelerator], factors: Identity[Factors]) -> Profile:
     own, base = _best(engine, device.it), _best(_BASE_ENGINE, device.it)

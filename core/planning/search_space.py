@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from core.catalog.accelerators import all_accelerators, load_accelerator
+from core.model.parameters import weight_bytes
 from core.planning.engine_settings import Settings
 from core.planning.search_bounds import Bounds, Field, Load
 from core.quantities import FloatArray
@@ -23,6 +24,7 @@ from core.spec.checks import check
 from core.spec.deployment import Deployment
 from core.spec.engine import EngineName, Precision
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from core.spec.model import Model
 from core.spec.scenario import Scenario
 from core.spec.search import Quality
 from core.spec.support import cache_formats_of, weight_formats_of
@@ -51,6 +53,7 @@ _CUSTOMARY: dict[EngineName, tuple[str, ...]] = {
     "textbook": ("bf16", "int8", "int4"),
 }
 _LEAST_BITS: dict[Quality, float] = {"any": 0.0, "careful": 8.0, "lossless": 15.9}
+_PLAIN, _NARROWER = 16.0, 0.97  # bits of weights that nobody narrowed; share of the bytes
 # Warnings of ``check`` that mean: nobody would run it so.
 _REFUSED = frozenset({"engine_not_for_device", "no_bf16", "weight_format_engine", "cache_format_engine"})
 
@@ -95,13 +98,24 @@ def devices_of(base: Scenario) -> tuple[Accelerator, ...]:
 
 
 def weight_formats(base: Scenario) -> tuple[str, ...]:
-    """Formats to try, wide to narrow."""
+    """Formats to try, wide to narrow; of a model published in a narrow one, that and narrower ones."""
     engine, search = base.engine.name, base.search
     offered = weight_formats_of(engine)
-    chosen = search.weight_formats or (base.precision.weights, *_CUSTOMARY[engine])
     least = _LEAST_BITS[search.quality]
-    found = {f for f in chosen if f in offered and WEIGHT_FORMATS[f].bits >= least}
+    found = {f for f in search.weight_formats if f in offered and WEIGHT_FORMATS[f].bits >= least}
+    if not search.weight_formats:
+        found = {f for f in (base.precision.weights, *_CUSTOMARY[engine]) if f in offered}
+        found = {f for f in found if WEIGHT_FORMATS[f].bits >= least}
+        published = base.model.published_weight_format
+        if published in offered and WEIGHT_FORMATS[published].bits < _PLAIN:
+            found = {published, *(f for f in found if _is_narrower(base.model, f, published))}
     return tuple(sorted(found, key=lambda f: -WEIGHT_FORMATS[f].bits))
+
+
+def _is_narrower(model: Model, weights: str, published: str) -> bool:
+    """Whether a format takes less than the one that a model was published in: wider ones hold no more."""
+    least, most = (weight_bytes(model.architecture, WEIGHT_FORMATS[f]) for f in (weights, published))
+    return bool(least < _NARROWER * most)
 
 
 def cache_formats(base: Scenario) -> tuple[str, ...]:

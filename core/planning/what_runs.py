@@ -65,7 +65,8 @@ def looks(scenario: Scenario, portion: int = _PORTION) -> Iterator[WhatRuns | No
     searched = too_large = 0
     for entry in models:
         searched += 1
-        narrowest = min((float(WEIGHT_FORMATS[f].bits) for f in formats), default=16.0)
+        given = (entry.published_weight_format,) if entry.published_weight_format in WEIGHT_FORMATS else ()
+        narrowest = min((_least_bits(f) for f in (*formats, *given)), default=16.0)
         if entry.max_context and entry.max_context < work.tokens_per_request:
             continue
         if entry.parameters * narrowest / 8.0 > memory:
@@ -79,6 +80,12 @@ def looks(scenario: Scenario, portion: int = _PORTION) -> Iterator[WhatRuns | No
         if len(found) % portion == 0:
             yield _state(found, too_large, searched, len(models), finished=False)
     yield _state(found, too_large, searched, len(models), finished=True)
+
+
+def _least_bits(weights: str) -> float:
+    """A weight, of the tensors that a format stores narrowest."""
+    kept = WEIGHT_FORMATS[weights]
+    return float(min(kept.bits, kept.expert_bits or kept.bits))
 
 
 def _state(found: list[Runs], too_large: int, searched: int, total: int, finished: bool) -> WhatRuns:

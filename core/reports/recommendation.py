@@ -1,7 +1,9 @@
 """A search for hardware in words and as JSON."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from core.explain.engine_notes import not_measured
 from core.memory.capacity import Change
 from core.planning.capacity_search import times_at
 from core.planning.offers import Offer, Shortfall
@@ -138,7 +140,7 @@ def recommendation_text(state: Recommendation, words: Words) -> str:
     for offer in state.offers[:_SHOWN]:
         rows.append(
             [
-                words.phrase(hardware(offer.combination)),
+                words.phrase(hardware(offer.combination)) + _mark(offer),
                 words.phrase(layout(offer.combination)),
                 "–" if offer.price is None else f"${offer.price:,.0f}",
                 _time(offer.time_to_first_token),
@@ -158,10 +160,20 @@ def recommendation_text(state: Recommendation, words: Words) -> str:
     blocks = [f"{words.phrase(headline(state))}\n  {words.phrase(detail(state))}"]
     if state.offers:
         blocks.append("\n".join(f"  {line}" for line in table(rows, right=range(2, 7))))
+        blocks += _footnote(state.offers[:_SHOWN], words)
     if failing:
         lines = "\n".join(f"  {line}" for line in table(failing, right=(0,)))
         blocks.append(f"{words('recommend.why')}\n{lines}")
     return "\n\n".join(blocks) + "\n"
+
+
+def _mark(offer: Offer) -> str:
+    """Behind what nobody measured."""
+    return " *" if not_measured(offer.scenario) is not None else ""
+
+
+def _footnote(offers: Sequence[Offer], words: Words) -> list[str]:
+    return [f"  * {words('recommend.not_measured')}"] if any(map(_mark, offers)) else []
 
 
 def recommendation_json(state: Recommendation, words: Words) -> str:
@@ -219,6 +231,7 @@ def _offer(offer: Offer) -> dict[str, Any]:
         "joules_per_token": offer.joules_per_token,
         "usd_per_hour": offer.usd_per_hour,
         "usd_per_million_tokens": offer.usd_per_million_tokens,
+        "measured": not_measured(offer.scenario) is None,
         "missed": list(offer.missed),
         "pareto": offer.on_frontier,
     }
@@ -243,7 +256,8 @@ def what_runs_text(state: WhatRuns, words: Words) -> str:
     columns = ("model", "format", "longest", "users", "first_token", "per_token")
     rows = [[words(f"recommend.columns.{key}") for key in columns]]
     good = [r for r in state.runs if r.good]
-    rows.extend(_runs_row(runs) for runs in (good or list(state.runs))[: 2 * _SHOWN])
+    shown = (good or list(state.runs))[: 2 * _SHOWN]
+    rows.extend(_runs_row(runs) for runs in shown)
     values = {
         "good": show_count(len(good)),
         "total": show_count(state.total),
@@ -252,7 +266,11 @@ def what_runs_text(state: WhatRuns, words: Words) -> str:
     head = words("recommend.what_runs.headline", **values)
     if len(rows) == 1:
         return f"{head}\n"
-    return head + "\n\n" + "\n".join(f"  {line}" for line in table(rows, right=range(2, 6))) + "\n"
+    lines = [f"  {line}" for line in table(rows, right=range(2, 6))]
+    note = not_measured(shown[0].offer.scenario)  # one device and engine for all
+    if note is not None:
+        lines += ["", f"  {words.phrase(note)}"]
+    return head + "\n\n" + "\n".join(lines) + "\n"
 
 
 def _runs_row(runs: Runs) -> list[str]:

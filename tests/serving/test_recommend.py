@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from core.catalog.accelerators import load_accelerator
+from core.catalog.models import load_model
 from core.cli import main
 from core.errors import NotFound
 from core.estimator import estimate
@@ -14,10 +15,10 @@ from core.planning import recommend as recommend_module
 from core.planning import what_runs as what_runs_module
 from core.planning.offers import Offer, estimated, merit
 from core.planning.recommend import recommend, verified_one
-from core.planning.search_space import combinations
+from core.planning.search_space import combinations, weight_formats
 from core.planning.verify import confirmed
 from core.planning.what_runs import what_runs
-from core.reports.recommendation import changes_of, nearest, recommendation_text
+from core.reports.recommendation import changes_of, nearest, recommendation_json, recommendation_text
 from core.spec.change import with_values
 from core.words import Words
 
@@ -294,3 +295,38 @@ def test_what_just_fails_says_by_how_much(wanted):
 
     assert said(limit + 2**20).endswith("6.91 GiB needed, 6.91 GiB usable (1.00 MiB apart)")
     assert said(limit + 2**30).endswith("7.91 GiB needed, 6.91 GiB usable")
+
+
+def test_what_nobody_measured_is_marked(wanted):
+    # Kernels were measured on the RTX 3090 and on Intel's Arc Pro B60, on the latter in 16 bits only; nobody
+    # measured the RX 9070.
+    cards = ("RTX 3090", "Arc A770 16GB", "Radeon RX 9070")
+    state = last(recommend(with_values(wanted, {"search.devices": cards})))
+    lines = [line for line in recommendation_text(state, Words("en")).splitlines() if " × " in line]
+    marked = {
+        (line.split(" × ")[1][:3], "BF16" in line): line.split("  ")[1].endswith(" *")
+        for line in lines
+        if "$" in line
+    }
+    assert marked["Arc", False] and not marked["Arc", True]
+    assert all(mark for (card, _), mark in marked.items() if card == "Rad")
+    assert not any(mark for (card, _), mark in marked.items() if card == "RTX")
+    assert "* Nobody measured" in recommendation_text(state, Words("en"))
+    tree = json.loads(recommendation_json(state, Words("en")))
+    assert {o["measured"] for o in tree["offers"] if o["device"] == "RTX 3090"} == {True}
+    assert {o["measured"] for o in tree["offers"] if o["device"] == "Radeon RX 9070"} == {False}
+
+
+def test_a_model_is_offered_in_the_narrow_format_it_was_published_in(wanted):
+    # https://huggingface.co/openai/gpt-oss-20b: MXFP4 experts; there is no 8-bit or 16-bit original.
+    for quality in ("any", "careful", "lossless"):
+        model = {"model": load_model("openai/gpt-oss-20b"), "search.quality": quality}
+        assert weight_formats(with_values(wanted, model))[0] == "mxfp4_experts"
+    chosen = {"model": load_model("openai/gpt-oss-20b"), "search.weight_formats": ("bf16",)}
+    assert weight_formats(with_values(wanted, chosen)) == ("bf16",)
+    assert "bf16" in weight_formats(wanted)  # Qwen3-32B is published so
+
+
+def test_what_runs_offers_the_published_format(wanted):
+    runs = {r.model.id: r.offer.combination.weights for r in last(what_runs(wanted)).runs}
+    assert runs["openai/gpt-oss-20b"] == "mxfp4_experts"
