@@ -1,6 +1,7 @@
 """What the Validate workspace says: sentences, rows of tables, lines about one run."""
 
 import json
+import re
 from functools import cache
 
 import resources
@@ -216,7 +217,7 @@ def figure_table(pair: Pair, words: Words) -> tuple[list[Column], list[Row]]:
         colour = "warn" if abs(one.error) > WITHIN else "ink"
         after = "" if one.statistic == "mean" else words(f"measured.statistics.{one.statistic}")
         cells = (
-            Cell(name, after=after, tip=name),
+            Cell(name, after=after, tip=name, short=_abbreviated(name)),
             Cell(shown[0], "body_medium"),
             Cell(shown[1], "body_medium"),
             Cell(f"{shown[2]} – {shown[3]}", "caption", "ink3"),
@@ -230,6 +231,12 @@ def figure_table(pair: Pair, words: Words) -> tuple[list[Column], list[Row]]:
         )
         rows.append(Row(cells, f"{name}: {shown[0]}, {shown[1]}, {error}"))
     return columns, rows
+
+
+def _abbreviated(name: str) -> str:
+    """What the name of a figure holds in brackets: "TTFT"; "" where it has none."""
+    found = re.search(r"\((\w{2,8})\)", name)
+    return found[1] if found else ""
 
 
 def ledger_table(pair: Pair, words: Words) -> tuple[list[Column], list[Row]]:

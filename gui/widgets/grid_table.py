@@ -41,7 +41,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text with a role and a colour of the theme by name; ``after`` is small print behind it."""
+    """A text with a role and a colour of the theme by name; ``after`` is small print behind it, ``short``
+    what stands for the text where there is no room for it."""
 
     text: str = ""
     role: Role = "body"
@@ -53,6 +54,7 @@ class Cell:
     bar_colour: str = "curve"
     interval: tuple[float, float, float] | None = None  # ends and mark, -1 to 1, in place of a text
     tip: str = ""
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +350,9 @@ class GridTable(QAbstractScrollArea):
         if cell.icon:
             at = QPointF(round(box.left()), middle - size / 2)
             icons.draw(painter, cell.icon, at, getattr(t, cell.icon_colour), size)
-        used = paint.text(painter, box.adjusted(mark, 0, -after, 0), cell.text, font, colour)
+        inner = box.adjusted(mark, 0, -after, 0)
+        fits = not cell.short or paint.width(font, cell.text) <= inner.width()
+        used = paint.text(painter, inner, cell.text if fits else cell.short, font, colour)
         if cell.after:
             rest = box.adjusted(mark + used + 8, 0, 0, 0)
             paint.text(painter, rest, cell.after, t.font("caption"), t.ink3)

@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
+from core.evidence.pairing import pair_runs
 from core.evidence.readers.detect import read_text
 from core.words import Words
 from gui.measurements import is_plausible, may_hold_runs
 from gui.paths import Paths
-from gui.validate_content import run_title
+from gui.validate_content import figure_table, run_title
+from gui.widgets import paint
+from gui.widgets.grid_table import GridTable
 from gui.window import MainWindow
-from tests.window.test_validate import WAIT_MS, open_window, page_of, settle, shown, window_of
+from tests.window.test_validate import BENCH, WAIT_MS, open_window, page_of, settle, shown, window_of
 
 __all__ = ["shown"]
 TABLE = "模型,显卡,引擎,并发,输入长度,输出长度,首token延迟(ms),每token时间(ms)\n"
@@ -91,3 +94,29 @@ def test_samples_of_a_monitor_are_no_start_up_log() -> None:
     table = "index, name, memory.used [MiB], memory.total [MiB]\n0, NVIDIA L4, 100 MiB, 23034 MiB\n"
     (run,) = read_text(table, "smi.csv").runs
     assert run_title(run, Words("en")) == "nvidia-smi"
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_names_of_figures_are_whole_in_a_narrow_table(
+    qtbot: QtBot, scenario: Any, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As wide as the chosen run's table is in a window of 1280×720: painted texts, none of them cut."""
+    words = Words(language)
+    (run,) = read_text(BENCH.read_text(encoding="utf-8"), "b.json").runs[:1]
+    columns, rows = figure_table(pair_runs([run], scenario)[0], words)
+    table = GridTable("", selects=False)
+    qtbot.addWidget(table)
+    table.resize(410, 400)
+    cut: list[str] = []
+    text = paint.text
+
+    def watched(painter: Any, box: Any, shown: str, font: Any, *rest: Any) -> Any:
+        if shown and paint.width(font, shown) > box.width() + 0.5:
+            cut.append(shown)
+        return text(painter, box, shown, font, *rest)
+
+    monkeypatch.setattr(paint, "text", watched)
+    table.show_table(columns, rows)
+    table.show()
+    table.grab()
+    assert len(rows) >= 4 and not cut
