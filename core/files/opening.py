@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from core.catalog.accelerators import all_accelerators, load_accelerator
 from core.catalog.calibrations import look_also_in
 from core.catalog.models import load_model
-from core.errors import NotFound, Problem
+from core.errors import InferometerError, NotFound, Problem, UnreadableFile
 from core.files import scenario_file
 from core.model.parameters import weight_bytes
 from core.spec.accelerator import Accelerator
@@ -39,18 +39,42 @@ class Opened(NamedTuple):
 
 
 def open_document(path: Path, base: Scenario | None = None) -> Opened:
-    """Open a scenario file, or anything that ``core.importers.recognise`` knows.
+    """Open a scenario file, or anything that ``core.importers.recognise`` knows, or a model by its name.
 
     A model, a command or a computer's devices change ``base``; without one they are put on
     default hardware, and a note says which.
     Raises UnreadableFile, InvalidScenario and NotFound, each naming the field and the reason.
     """
-    from core.importers.recognise import recognise
-
-    found = opened(recognise(path), base)
+    found = opened(_recognised(path), base)
     if found.scenario.engine.calibration:
         look_also_in(path.parent)
     return found
+
+
+def _recognised(path: Path) -> Imported:
+    """What lies at a path; where nothing does, the model whose name it is."""
+    from core.importers.recognise import recognise
+
+    try:
+        return recognise(path)
+    except UnreadableFile as error:
+        if error.problems[0].code != "file.not_found" or not _may_be_name(path):
+            raise
+        try:
+            return recognise(path.as_posix())
+        except InferometerError:
+            raise error from None
+
+
+def _may_be_name(path: Path) -> bool:
+    """Whether a path could be a model's name: "qwen3:8b", "Qwen/Qwen3-32B", and no place that is there."""
+    parts = path.parts
+    return (
+        not path.is_absolute()
+        and len(parts) <= 2
+        and path.suffix.lower() not in _FILE_ENDINGS
+        and not (len(parts) == 2 and (parts[0] in (".", "..", "~") or Path(parts[0]).exists()))
+    )
 
 
 def paste_document(text: str, base: Scenario | None = None) -> Opened:
@@ -82,6 +106,7 @@ def opened(found: Imported, base: Scenario | None = None) -> Opened:
 
 
 _SERVER, _DESKTOP, _MAC = "H100 SXM5 80GB", "RTX 4090", "M3 Max"
+_FILE_ENDINGS = (".json", ".jsonl", ".inferometer", ".gguf", ".safetensors", ".txt", ".log", ".csv")
 _USUAL_MODEL = "Llama-3.1-8B"
 _COUNTS = (1, 2, 4, 8, 16, 32, 64)
 

@@ -159,8 +159,8 @@ def apply_command(command: Command, base: Scenario) -> tuple[Scenario, tuple[Pro
     scenario = with_values(base.model_copy(update={"model": model}), changes)
     now, before = scenario.deployment.accelerators, base.deployment.accelerators
     if now < before:
-        values = {"now": now, "before": before}
-        notes.append(Problem("importer.command_devices", ("deployment.accelerators",), values, "note"))
+        counts: dict[str, object] = {"now": now, "before": before}
+        notes.append(Problem("importer.command_devices", ("deployment.accelerators",), counts, "note"))
     if told.get("cache_v") not in (None, told.get("cache", "fp16")):
         notes.append(Problem("importer.command_cache_v", ("precision.kv_cache",), {}, "warning"))
     if command.ignored:

@@ -29,6 +29,24 @@ def test_estimate_as_text(samples: list[Path]) -> None:
         assert "nan" not in done.stdout.split()
 
 
+def test_a_model_may_be_named_where_a_file_is_asked_for() -> None:
+    done = run("estimate", "qwen3:30b-a3b-q4_K_M", "--json")
+    assert done.returncode == 0, done.stderr
+    scenario = open_document(Path("qwen3:30b-a3b-q4_K_M")).scenario
+    assert scenario.model.name == "Qwen3-30B-A3B"
+    assert (scenario.precision.weights, scenario.engine.name) == ("gguf_q4_k_m", "llamacpp")
+    assert open_document(Path("Qwen/Qwen3-32B-AWQ")).scenario.precision.weights == "awq_g128"
+
+
+@pytest.mark.parametrize(
+    "missing", ["Qwen3-32B.json", "core/Qwen3-32B", "/x/Qwen3-32B", "a/b/Qwen3-32B", "nosuch"]
+)
+def test_a_file_that_is_not_there_is_not_taken_for_a_name(missing: str) -> None:
+    done = run("estimate", missing)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"There is no file {missing}")
+
+
 def _numbers(block: str) -> list[tuple[str, float, str]]:
     """Label, number and unit of the lines of a block."""
     found = re.findall(r"^ +(\D+?) {2,}([\d.,]+) +(\S+)", block, re.MULTILINE)
