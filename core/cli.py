@@ -65,8 +65,9 @@ def _main(argv: Sequence[str], words: Words) -> int:
 
 def parser(words: Words) -> argparse.ArgumentParser:
     """The parser of all commands of the core, in the person's language."""
-    top = CommandParser(prog=console.PROGRAM, description=words("cli.about"))
-    top.add_argument("--version", action="version", version=f"{console.PROGRAM} {VERSION}")
+    top = CommandParser(prog=console.PROGRAM, description=words("cli.about"), words=words)
+    version = f"{console.PROGRAM} {VERSION}"
+    top.add_argument("--version", action="version", version=version, help=words("arguments.version"))
     commands = top.add_subparsers(dest="command", required=True, metavar=words("cli.command"))
     one = commands.add_parser("estimate", help=words("cli.estimate"), description=words("cli.estimate"))
     one.add_argument("file", type=Path, metavar="FILE", help=words("cli.file"))

@@ -45,7 +45,8 @@ def complain(error: InferometerError, words: Words, file: Path | None = None) ->
     place = "" if file is None else str(file)
     for problem in error.problems:
         sentence = words.located(problem)
-        say(sentence if place in sentence else f"{place}: {sentence}")
+        own = place in sentence or problem.code.startswith("reading.")  # of another file, which it names
+        say(sentence if own else f"{place}: {sentence}")
 
 
 def say(line: str) -> None:

@@ -93,7 +93,7 @@ def caches(words: Words) -> str:
 def options(command: str, words: Words) -> str:
     """How a command is called, and each of its options."""
     one = commands_of(words)[command]
-    usage = _in_lines(" ".join(one.format_usage().split(":", 1)[1].split()))
+    usage = _in_lines(" ".join(one.format_usage().removeprefix(words("arguments.usage")).split()))
     lines = [words("manual.usage"), "", f"```\n{usage}\n```", ""]
     for action in one._actions:  # noqa: SLF001 - argparse offers no other way to list them
         if isinstance(action, argparse._HelpAction):  # noqa: SLF001

@@ -88,15 +88,6 @@ def placed_table(found: Diagnosis, words: Words) -> tuple[list[Column], list[Row
     return columns, rows
 
 
-def suspect_title(suspect: Suspect, words: Words) -> str:
-    """A cause, led by the symptom it belongs to."""
-    cause = suspect.what_if.text if suspect.what_if is not None else None
-    if cause is None and suspect.cause is not None:
-        cause = suspect.cause.text
-    symptom = words.phrase(suspect.symptom.name)
-    return symptom if cause is None else words("diagnose.title", symptom=symptom, cause=words.phrase(cause))
-
-
 def suspect_notes(suspect: Suspect, words: Words) -> list[str]:
     """Evidence, what to check, what helps."""
     lines = [words.phrase(suspect.evidence)]

@@ -1,6 +1,7 @@
 """The command ``inferometer``: words for the command line go to core, everything else to the window."""
 
 import argparse
+import functools
 import gc
 import os
 import sys
@@ -36,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Nothing here is large enough for a pool of threads of the linear algebra.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        words = Words("en")
+        words = Words(console.language_of(arguments))
         if arguments and arguments[0] in console.COMMANDS:
             gc.enable()
             if arguments[0] == "report" and any(a.lower().endswith(".pdf") for a in arguments):
@@ -47,9 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments and arguments[0] == "screenshot":
             return _screenshot(arguments[1:], words)
         if arguments and arguments[0] == "completion":
-            return _completion(arguments[1:], Words(console.language_of(arguments)))
-        if "--help" in arguments or "-h" in arguments:
-            words = Words(console.language_of(arguments))
+            return _completion(arguments[1:], words)
         return _window(arguments, words, begun)
     except Exception as fault:  # noqa: BLE001 - a person gets a sentence, the log the rest
         return console.tell_fault(fault, words)
@@ -72,13 +71,15 @@ def window_parser(words: Words) -> argparse.ArgumentParser:
         description=words("window.cli.description"),
         epilog=_commands_told(words),
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        words=words,
     )
     parser.add_argument("file", nargs="?", type=Path, help=words("window.cli.file"))
     parser.add_argument("--theme", choices=("system", *_THEMES), default="", help=words("window.cli.theme"))
     parser.add_argument("--lang", choices=LANGUAGES, default="", help=words("window.cli.lang"))
     parser.add_argument("--smoke", action="store_true", help=words("window.cli.smoke"))
     parser.add_argument("--profile-start", action="store_true", help=words("window.cli.profile"))
-    parser.add_argument("--version", action="version", version=f"{console.PROGRAM} {VERSION}")
+    version = f"{console.PROGRAM} {VERSION}"
+    parser.add_argument("--version", action="version", version=version, help=words("arguments.version"))
     return parser
 
 
@@ -150,7 +151,9 @@ def _opens(file: Path, words: Words) -> bool:
 
 def screenshot_parser(words: Words) -> argparse.ArgumentParser:
     """The options of ``screenshot``."""
-    parser = CommandParser(prog="inferometer screenshot", description=words("window.cli.screenshot"))
+    parser = CommandParser(
+        prog="inferometer screenshot", description=words("window.cli.screenshot"), words=words
+    )
     parser.add_argument("file", type=Path, help=words("window.cli.file"))
     parser.add_argument("--out", type=Path, required=True, help=words("window.cli.out"))
     parser.add_argument(
@@ -163,7 +166,9 @@ def screenshot_parser(words: Words) -> argparse.ArgumentParser:
         "--runs", type=Path, nargs="+", default=[], metavar="FILE", help=words("window.cli.runs")
     )
     parser.add_argument("--tab", choices=_TABS, default="overview", help=words("window.cli.tab"))
-    parser.add_argument("--size", type=_size, default=(1440, 900), help=words("window.cli.size"))
+    parser.add_argument(
+        "--size", type=functools.partial(_size, words), default=(1440, 900), help=words("window.cli.size")
+    )
     parser.add_argument("--theme", choices=_THEMES, default="light", help=words("window.cli.theme"))
     parser.add_argument("--lang", choices=LANGUAGES, default="en", help=words("window.cli.lang"))
     return parser
@@ -173,7 +178,9 @@ def completion_parser(words: Words) -> argparse.ArgumentParser:
     """The options of ``completion``."""
     from gui.completion import SHELLS
 
-    parser = CommandParser(prog="inferometer completion", description=words("window.cli.completion"))
+    parser = CommandParser(
+        prog="inferometer completion", description=words("window.cli.completion"), words=words
+    )
     parser.add_argument("shell", choices=SHELLS, help=words("window.cli.shell"))
     parser.add_argument("--lang", choices=LANGUAGES, default="en", help=words("cli.lang"))
     return parser
@@ -208,13 +215,13 @@ def _screenshot(arguments: list[str], words: Words) -> int:
     )
 
 
-def _size(text: str) -> tuple[int, int]:
+def _size(words: Words, text: str) -> tuple[int, int]:
     wide, cross, high = text.lower().partition("x")
     if not cross or not wide.isdecimal() or not high.isdecimal():
-        raise argparse.ArgumentTypeError(Words("en")("window.cli.size_unreadable", text=text))
+        raise argparse.ArgumentTypeError(words("window.cli.size_unreadable", text=text))
     size = int(wide), int(high)
     if not (640 <= size[0] <= 7680 and 480 <= size[1] <= 4320):
-        raise argparse.ArgumentTypeError(Words("en")("window.cli.size_range", text=text))
+        raise argparse.ArgumentTypeError(words("window.cli.size_range", text=text))
     return size
 
 

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from core import strict_json
 from core.catalog.entries import MAX_FILE_BYTES, MAX_FILES, in_file
 from core.errors import InferometerError, Problem, UnreadableFile
+from core.os_reasons import reason_of
 from core.spec.calibration import Calibration
 from core.spec.problems import problems_of
 from core.spec.scenario import Scenario
@@ -80,7 +81,7 @@ def _known() -> tuple[dict[str, Calibration], tuple[Problem, ...]]:
                 with path.open("rb") as file:
                     read = calibration_of(file.read(MAX_FILE_BYTES + 1))
             except OSError as error:
-                values = {"reason": error.strerror or ""}
+                values = {"reason": reason_of(error)}
                 problems.append(in_file(Problem("catalog.file_unreadable", values=values), path.name))
             except InferometerError as error:
                 problems.append(in_file(error.problems[0], path.name))

@@ -9,6 +9,8 @@ from typing import Any
 import resources
 from core import strict_json
 from core.errors import Problem, UnreadableFile
+from core.os_reasons import reason_of
+from core.words import Phrase
 
 MAX_FILE_BYTES = 5 * 2**20
 MAX_FILES = 1000
@@ -50,7 +52,7 @@ def from_folders(folders: tuple[Path, ...], problems: list[Problem]) -> Iterator
         try:
             paths = sorted(path for path in folder.glob("*.json") if path.is_file())[:MAX_FILES]
         except OSError as error:
-            problems.append(_unreadable(folder, error.strerror or ""))
+            problems.append(_unreadable(folder, reason_of(error)))
             continue
         for path in paths:
             yield from _entries_of(path, problems)
@@ -61,7 +63,7 @@ def _entries_of(path: Path, problems: list[Problem]) -> Iterator[UserEntry]:
         with path.open("rb") as file:
             found = strict_json.parse(file.read(MAX_FILE_BYTES + 1), MAX_FILE_BYTES)
     except OSError as error:
-        problems.append(_unreadable(path, error.strerror or ""))
+        problems.append(_unreadable(path, reason_of(error)))
         return
     except UnreadableFile as error:
         problems.append(in_file(error.problems[0], path.name))
@@ -80,7 +82,7 @@ def in_file(problem: Problem, place: str) -> Problem:
     return Problem(problem.code, (place,), {**problem.values, "file": place})
 
 
-def _unreadable(path: Path, reason: str) -> Problem:
+def _unreadable(path: Path, reason: Phrase | str) -> Problem:
     return in_file(Problem("catalog.file_unreadable", values={"reason": reason}), path.name)
 
 

@@ -26,6 +26,7 @@ from core.quantities import Range
 from core.results import Estimate
 from core.serving.steady_state import prepare
 from core.spec.scenario import Scenario
+from core.units import three_digits
 from core.words import Phrase, percent
 
 Observed = Literal["time_to_first_token", "time_per_output_token", "output_throughput", "memory_used"]
@@ -38,6 +39,13 @@ OBSERVED: tuple[Observed, ...] = (
 # below_bound: cannot be; better, as_estimated, worse: against the band; much_worse: beyond twice its end
 State = Literal["below_bound", "better", "as_estimated", "worse", "much_worse", "no_estimate"]
 _RATES = ("output_throughput",)
+# What is worse of it: a time that is long, a rate that is low, memory that is much.
+_KINDS: dict[Observed, Literal["time", "rate", "memory"]] = {
+    "time_to_first_token": "time",
+    "time_per_output_token": "time",
+    "output_throughput": "rate",
+    "memory_used": "memory",
+}
 _FAR = 2.0
 _LEAST_WEIGHT = 0.15
 # Symptoms of a figure that is worse than wanted.
@@ -76,10 +84,11 @@ class Suspect:
     """A cause with its evidence.  ``weight``: how much of the figure, or of the difference, it accounts for.
 
     ``cause`` is the row of the symptom table, ``what_if`` the computed change; one of them is there.
+    ``symptom`` is None where the figure is better than estimated, which is no complaint.
     """
 
     figure: Observed
-    symptom: Symptom
+    symptom: Symptom | None
     weight: float
     evidence: Phrase
     cause: Cause | None = None
@@ -104,7 +113,9 @@ def diagnose(scenario: Scenario, observed: Mapping[Observed, float]) -> Diagnosi
         raise UnreadableFile(Problem("diagnose.nothing"))
     for figure, value in observed.items():
         if not (np.isfinite(value) and value > 0):
-            raise UnreadableFile(Problem("diagnose.not_positive", values={"figure": figure}))
+            raise UnreadableFile(
+                Problem("diagnose.not_positive", values={"figure": Phrase(f"diagnose.figures.{figure}")})
+            )
     point = estimate(scenario)
     bounds = bounds_of(point)
     placed = tuple(
@@ -168,8 +179,7 @@ def _placed(figure: Observed, value: float, bound: float, point: Estimate) -> Pl
             state = "much_worse" if slow > _FAR * high else "worse"
     ratio = "–"
     if expected is not None and expected.expected > 0:
-        times = expected.expected / value if rate else value / expected.expected
-        ratio = f"{times:.3g}"
+        ratio = three_digits(value / expected.expected)
     name = Phrase(f"diagnose.figures.{figure}")
     return Placed(
         figure,
@@ -178,7 +188,7 @@ def _placed(figure: Observed, value: float, bound: float, point: Estimate) -> Pl
         expected,
         target,
         state,
-        Phrase(f"diagnose.states.{state}", {"figure": name, "ratio": ratio}),
+        Phrase(f"diagnose.states.{_KINDS[figure]}.{state}", {"figure": name, "ratio": ratio}),
     )
 
 
@@ -226,8 +236,16 @@ def _tabled(point: Estimate, placed: tuple[Placed, ...]) -> Iterator[Suspect]:
             for cause in symptom.causes:
                 weight = accounted * weights.get(cause.key, 0.0)
                 if weight >= _LEAST_WEIGHT:
-                    evidence = Phrase("diagnose.part", {"share": percent(weights[cause.key])})
+                    share = _share_of(cause.key, one.figure, weights[cause.key], point.ledger)
+                    evidence = Phrase("diagnose.part", {"share": percent(share)})
                     yield Suspect(one.figure, symptom, weight, evidence, cause)
+
+
+def _share_of(cause: str, figure: Observed, weight: float, ledger: Ledger) -> float:
+    """What a cause has of the estimate: of memory its bytes, as a cache that fits weighs more."""
+    if figure == "memory_used" and cause == "cache":
+        return float(ledger.bytes_of("kv_cache")) / max(1.0, float(ledger.needed_bytes))
+    return weight
 
 
 def _accounted(placed: Placed) -> float:
@@ -253,14 +271,13 @@ def _what_ifs(
     users = float(work.users) if work.load == "users" else None
     run = Run(Origin("observed"), Setting(concurrency=users, request_rate=asked), figures)
     pair = pair_runs([run], scenario)[0]
+    before = {one.figure: abs(one.slow_error) for one in pair.comparisons}
     for cause in likely_causes(pair):
-        worst = max(far, key=_distance)
-        symptom = table[_SYMPTOMS[worst.figure][0]]
+        after = {one.figure: abs(one.slow_error) for one in cause.comparisons}
+        mended = max(far, key=lambda p: before.get(p.figure, 0.0) - after.get(p.figure, 0.0))
+        if mended.state in ("better", "below_bound"):
+            yield Suspect(mended.figure, None, cause.rank, cause.evidence, None, cause)
+            continue
+        symptom = table[_SYMPTOMS[mended.figure][0]]
         row = next((c for c in symptom.causes if c.key == _TABLED.get(cause.key)), None)
-        yield Suspect(worst.figure, symptom, cause.rank, cause.evidence, row, cause)
-
-
-def _distance(placed: Placed) -> float:
-    if placed.expected is None or placed.expected.expected <= 0:
-        return 0.0
-    return abs(float(np.log(placed.observed / placed.expected.expected)))
+        yield Suspect(mended.figure, symptom, cause.rank, cause.evidence, row, cause)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import Problem, UnreadableFile
+from core.os_reasons import reason_of
 
 MAX_BYTES = 64 * 2**20
 _LARGEST = 1e9  # no setting is larger
@@ -117,7 +118,7 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
-        reason = error.strerror or ""
+        reason = reason_of(error)
         raise UnreadableFile(
             Problem("evidence.not_read", values={"path": str(path), "reason": reason})
         ) from None

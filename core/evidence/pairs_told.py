@@ -55,7 +55,7 @@ def pairs_text(pairs: Sequence[Pair], problems: Sequence[Problem], words: Words)
 
 def cause_text(cause: Cause, words: Words) -> str:
     """A cause with its evidence in one line."""
-    return words.sentences((f"{words.phrase(cause.text)}.", words.phrase(cause.evidence)))
+    return words("causes.line", cause=words.phrase(cause.text), evidence=words.phrase(cause.evidence))
 
 
 def name_of(run: Run) -> str:

@@ -23,6 +23,7 @@ from core.evidence import run_log_schema as schema
 from core.evidence.run import FIGURES, STATISTICS, Run, Setting
 from core.evidence.run_files import dumped
 from core.evidence.run_json import from_tree, to_tree
+from core.os_reasons import reason_of
 from core.strict_json import shortened
 
 DATABASE = "runs.sqlite"  # in the user's data folder
@@ -323,7 +324,7 @@ def _failure(error: Exception, path: Path, writing: bool) -> InferometerError:
         return UnwritableFile(Problem("file.disk_full", values={"path": shown}))
     if code == sqlite3.SQLITE_READONLY:
         return UnwritableFile(Problem("file.read_only", values={"path": shown}))
-    reason = shortened(getattr(error, "strerror", None) or str(error))
+    reason = reason_of(error)
     kind, name = (UnwritableFile, "file.not_written") if writing else (UnreadableFile, "file.not_read")
     return kind(Problem(name, values={"path": shown, "reason": reason}))
 

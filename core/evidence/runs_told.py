@@ -9,6 +9,7 @@ from core.evidence.readers.common import Reading
 from core.evidence.run import COUNTED_LINES, FIGURES, STATISTICS, Run, Setting
 from core.evidence.run_json import to_tree
 from core.reports.as_text import table
+from core.spec.checks import LABELS
 from core.units import show_bytes, show_time, three_digits
 from core.words import Words, counted, percent
 
@@ -55,16 +56,14 @@ def setting_told(setting: Setting, words: Words) -> list[tuple[str, str]]:
         value = getattr(setting, field.name)
         if value is None or value == "":
             continue
-        text = (
-            words(f"measured.values.{str(value).lower()}")
-            if isinstance(value, bool)
-            else _plain(value, words)
-        )
+        text = LABELS.get(value, value) if field.name == "engine" else _plain(value, words)
         told.append((words(f"measured.settings.{field.name}"), text))
     return told
 
 
 def _plain(value: object, words: Words) -> str:
+    if isinstance(value, bool):
+        return words(f"measured.values.{str(value).lower()}")
     if value == "unspecified":
         return words("measured.values.unspecified")
     if isinstance(value, float):
@@ -87,7 +86,7 @@ def _run_lines(run: Run, words: Words) -> list[str]:
     if rows:
         head = [words("cli.read.figure"), *(words(f"measured.statistics.{name}") for name in statistics)]
         lines += [f"  {line}" for line in table([head, *rows], range(1, len(head)))]
-    lines += [f"  {line}" for line in table(_ledger(run), (1,))]
+    lines += [f"  {line}" for line in table(_ledger(run, words), (1,))]
     if run.operators:
         lines.append(f"  {words.phrase(counted('cli.read.operators', len(run.operators)))}")
     if run.conversions:
@@ -100,12 +99,17 @@ def _cell(run: Run, figure: str, statistic: str, words: Words) -> str:
     return "" if value is None else shown_figure(figure, value, words)
 
 
-def _ledger(run: Run) -> list[tuple[str, str]]:
-    """Names of lines as the log of the engine's memory is kept; counts as they are."""
+def _ledger(run: Run, words: Words) -> list[tuple[str, str]]:
+    """Lines of the engine's memory by what they are; counts as they are."""
     return [
-        (name, f"{value:,.6g}" if name in COUNTED_LINES else str(show_bytes(value)))
+        (_line(name, words), f"{value:,.6g}" if name in COUNTED_LINES else str(show_bytes(value)))
         for name, value in run.ledger.items()
     ]
+
+
+def _line(name: str, words: Words) -> str:
+    known = f"measured.lines.{name}"
+    return words(known) if words.has(known) else name
 
 
 def _problem_tree(problem: Problem, words: Words) -> dict[str, object]:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from core.errors import Problem, UnreadableFile, UnwritableFile
+from core.os_reasons import reason_of
 from core.strict_json import MAX_BYTES, shortened
 
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -36,7 +37,7 @@ def read_limited(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     except PermissionError:
         raise UnreadableFile(Problem("file.no_permission", values={"path": shown})) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = shortened(getattr(error, "strerror", None) or str(error))
+        reason = reason_of(error)
         raise UnreadableFile(Problem("file.not_read", values={"path": shown, "reason": reason})) from None
     if len(data) > max_bytes:
         raise UnreadableFile(Problem("file.too_large", values={"path": shown, "limit": max_bytes // 2**20}))
@@ -126,5 +127,5 @@ def _write_problem(error: OSError | ValueError, shown: str) -> Problem:
         return Problem("file.read_only", values={"path": shown})
     if number in _FULL:
         return Problem("file.disk_full", values={"path": shown})
-    reason = shortened(getattr(error, "strerror", None) or str(error))
+    reason = reason_of(error)
     return Problem("file.not_written", values={"path": shown, "reason": reason})

@@ -8,6 +8,7 @@ from core.catalog.calibrations import SUFFIX, calibration_of, calibration_tree, 
 from core.catalog.entries import MAX_FILE_BYTES
 from core.errors import Problem, UnwritableFile
 from core.files.atomic import read_limited, write_atomic
+from core.os_reasons import reason_of
 from core.spec.calibration import Calibration
 
 _MOST_NAME = 80
@@ -35,7 +36,7 @@ def save_in(folder: Path, calibration: Calibration) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        values = {"name": folder.name, "reason": error.strerror or ""}
+        values = {"name": folder.name, "reason": reason_of(error)}
         raise UnwritableFile(Problem("catalog.not_saved", values=values)) from None
     path = folder / file_name(calibration.name)
     save(path, calibration)

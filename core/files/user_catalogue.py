@@ -11,6 +11,7 @@ from core.catalog.entries import MAX_FILE_BYTES
 from core.errors import InferometerError, Problem, UnwritableFile
 from core.files.atomic import write_atomic
 from core.model.parameters import active_parameters, stored_parameters
+from core.os_reasons import reason_of
 from core.spec.accelerator import Accelerator
 from core.spec.model import Model
 
@@ -50,7 +51,7 @@ def _write(folder: Path, name: str, entry: dict[str, Any]) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         path = _place(folder, name)
     except OSError as error:
-        values = {"name": folder.name, "reason": error.strerror or ""}
+        values = {"name": folder.name, "reason": reason_of(error)}
         raise UnwritableFile(Problem("catalog.not_saved", values=values)) from None
     write_atomic(path, (json.dumps(entry, indent=1, ensure_ascii=False) + "\n").encode())
     return path

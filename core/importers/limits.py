@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from core.errors import Problem, UnreadableFile
+from core.os_reasons import reason_of
 from core.strict_json import shortened
 
 WINDOW_BYTES = 2**20
@@ -86,7 +87,7 @@ def read_bounded(path: Path, most: int = MAX_JSON_BYTES) -> bytes:
 
 
 def _not_read(shown: str, error: OSError | ValueError) -> Problem:
-    reason = shortened(getattr(error, "strerror", None) or str(error))
+    reason = reason_of(error)
     return Problem("file.not_read", values={"path": shown, "reason": reason})
 
 

@@ -28,6 +28,7 @@ from core.evidence.readers import (
 )
 from core.evidence.readers.common import Reader, Reading, problem, together
 from core.evidence.readers.decoding import MAX_BYTES, decoded
+from core.os_reasons import reason_of
 
 # In the order in which they are asked: the first WHOLE reader that knows the text reads it alone; of
 # the others each reads its own parts.
@@ -72,8 +73,7 @@ def _read_file(path: Path) -> Reading:
             if found is not None:
                 return found
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return Reading((), (problem("not_opened", path.name, reason=reason),))
+        return Reading((), (problem("not_opened", path.name, reason=reason_of(error)),))
     return read_text(data, path.name)
 
 
