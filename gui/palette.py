@@ -153,9 +153,9 @@ class Palette(QWidget):
                 places = frozenset(found.places) if found is not None else frozenset()
                 ranked.append((-score - entry.liked + 0.05 * number, number, Found(entry, places)))
         ranked.sort(key=lambda item: item[:2])
-        asked = None if commands else self._sources.asked(query)
+        asked = [] if commands else self._sources.asked(query)
         stated = None if commands else self._sources.stated(query)
-        first = [Found(entry) for entry in (stated, asked) if entry is not None]
+        first = [Found(entry) for entry in (stated, *asked) if entry is not None]
         return [*first, *(found for _, _, found in ranked)][:_MOST_FOUND]
 
     def _fit(self, query: str, entry: Entry) -> Match | None:

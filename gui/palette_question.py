@@ -76,6 +76,16 @@ class Question:
             found += more
         return found
 
+    def kept(self, scenario: Scenario, words: Words) -> dict[str, str]:
+        """What counts, was not asked for and stays as it was, by field path.  Raises InferometerError."""
+        asked, work = {path for path, _ in self.changes(scenario)}, scenario.workload
+        weights = WEIGHT_FORMATS.get(scenario.precision.weights)
+        found = {"precision.weights": weights.label.split(",")[0] if weights else scenario.precision.weights}
+        if work.load == "users":
+            found["workload.users"] = words.phrase(counted("units.users", work.users))
+        found["workload.prompt_tokens"] = words("compare.prompt", tokens=show_tokens(work.prompt_tokens))
+        return {path: text for path, text in found.items() if path not in asked}
+
 
 def question_of(text: str, scenario: Scenario, shelf: Catalogue, words: Words) -> Question | None:
     """The question that a text asks; None for a text that is none, or nothing but one name."""

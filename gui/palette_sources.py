@@ -113,13 +113,16 @@ class Sources:
         label = format_label(found)
         return Entry("model", found.model.name, lambda: intake.take_text(name), use, label)
 
-    def asked(self, text: str) -> Entry | None:
-        """A whole question, "qwen3-32b 4 bit 2x3090 16 users 16k", as one edit; None for other texts."""
+    def asked(self, text: str) -> list[Entry]:
+        """A whole question, "qwen3-32b 4 bit 2x3090 16 users 16k", as one edit; none for other texts.
+
+        With it goes what it leaves as it was, and the way there.
+        """
         window, words = self._window, self._window.words
         document, shelf = window.document, window.workspace.forms.catalogue
         question = question_of(text, document.scenario, shelf, words)
         if question is None:
-            return None
+            return []
 
         def set_up() -> None:
             try:
@@ -133,12 +136,15 @@ class Sources:
             document.set_values(changes, "palette.set_up")
             document.end_merge()
 
+        found = [Entry("command", " · ".join(question.parts), set_up, words("palette.set_up"))]
         try:
             kept = question.kept(document.scenario, words)
         except InferometerError:  # it is told when it is asked for
-            kept = []
-        stays = words("palette.keeps", values=words.listed(kept)) if kept else words("palette.set_up")
-        return Entry("command", " · ".join(question.parts), set_up, stays)
+            kept = {}
+        if kept:
+            first, names = next(iter(kept)), " · ".join(kept.values())
+            found.append(Entry("field", names, lambda: window.go_to(first), words("palette.keeps")))
+        return found
 
     def engines(self) -> list[Entry]:
         """Engines and their releases."""

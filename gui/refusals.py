@@ -27,6 +27,7 @@ class Refusals:
         """Say what was refused last, or take the message away."""
         window = self._window
         refused, messages = window.document.refused, window.workspace.messages
+        window.workspace.verdict.set_held(bool(refused))
         if not refused:
             messages.drop("refused")
             return

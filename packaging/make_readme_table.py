@@ -13,8 +13,8 @@ README = ROOT / "README.md"
 _BETWEEN = re.compile(r"(<!-- accuracy -->\n).*?(<!-- end -->)", re.DOTALL)
 # Names of the figures on the page, and what they are.
 FIGURES = {
-    "weights_gib": "Weights in memory",
-    "kv_cache_gib": "KV cache that is left",
+    "weights in memory": "Weights in memory",
+    "KV cache that is left": "KV cache that is left",
     "one stream": "Speed of one stream",
     "server TPOT": "Time per token of a server",
     "server throughput": "Throughput of a server",

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -65,9 +66,15 @@ def accuracy_page(predictions: Iterable[Prediction], words: Words) -> str:
     return "\n".join(lines) + "\n"
 
 
+def figure_name(metric: str, words: Words) -> str:
+    """A figure as a person calls it; as it is written in the records where there is no other name."""
+    key = "page.figures." + re.sub(r"\W+", "_", metric).lower()
+    return words(key) if words.has(key) else metric
+
+
 def _group_row(group: GroupErrors, words: Words) -> list[str]:
     digits = 1 if group.unit == "%" else 3
-    return [group.engine, group.metric, str(group.n), *error_cells(group, words, digits)]
+    return [group.engine, figure_name(group.metric, words), str(group.n), *error_cells(group, words, digits)]
 
 
 def _left_out_rows(words: Words) -> list[list[str]]:
@@ -76,7 +83,7 @@ def _left_out_rows(words: Words) -> list[list[str]]:
         for kind, found in kinds.items():
             rows.append(
                 [
-                    group,
+                    figure_name(group, words),
                     words(f"page.{kind}"),
                     str(found["n"]),
                     words.phrase(percent(found["median"], 1)),

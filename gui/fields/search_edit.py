@@ -1,5 +1,6 @@
 """A search box over a catalogue: type, see what answers, take one."""
 
+import re
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
@@ -26,6 +27,7 @@ _MOST = 60  # hits listed
 
 Search = Callable[[str], Sequence[Choice]]
 Nothing = Callable[[str], str]
+_MEMORY = re.compile(r"\d+GB")
 
 
 class SearchEdit(QLineEdit):
@@ -269,8 +271,16 @@ class SearchEdit(QLineEdit):
         paint.text(painter, box, self._cut(self.text()), t.font("body"), colour)
 
     def _cut(self, name: str) -> str:
-        """A name without its last words, as many as need to go: half a number would be another one."""
+        """A name without its last words, as many as need to go: half a number would be another one.
+
+        A memory at the end stays: it tells one device from another of the same name.
+        """
         parts, font = name.split(" "), theme().font("body")
+        if _MEMORY.fullmatch(parts[-1]):
+            for count in range(len(parts) - 2, 0, -1):
+                shown = f"{' '.join(parts[:count])} … {parts[-1]}"
+                if paint.width(font, shown) <= self._room():
+                    return shown
         while len(parts) > 1:
             parts.pop()
             shown = f"{' '.join(parts)} …"

@@ -1,10 +1,11 @@
 """One suggestion: title and Apply, rows of quantity, old and new, what it costs."""
 
 import math
+from html import escape
 
-from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPainter, QPaintEvent
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QToolTip, QWidget
 
 from core.planning.suggestion import Suggestion
 from gui import icons
@@ -50,7 +51,6 @@ class AdviceItem(QWidget):
             self.button.setText(apply)
         if text != self.text:
             self.text = text
-            self.setToolTip(text.tip)
             self.setAccessibleName(text.spoken)
             self.setAccessibleDescription(text.note)
             self.update()
@@ -147,6 +147,18 @@ class AdviceItem(QWidget):
     def leaveEvent(self, _event: object) -> None:
         """The pointer is elsewhere."""
         self._point(self.button.hasFocus() and self._by_keyboard)
+
+    def event(self, event: QEvent) -> bool:
+        """The tooltip stands below and is no wider than this: the cards show the effect meanwhile."""
+        if event.type() == QEvent.Type.ToolTip:
+            QToolTip.showText(self.mapToGlobal(QPoint(0, self.height())), self.tip(), self)
+            return True
+        return super().event(event)
+
+    def tip(self) -> str:
+        """What the tooltip says, as wide as there is room."""
+        said = escape(self.text.tip).replace("\n", "<br>")
+        return f'<table width="{self.width() - 2 * _EDGE}"><tr><td>{said}</td></tr></table>' if said else ""
 
     _by_keyboard = False
 

@@ -27,6 +27,7 @@ class VerdictView(QWidget):
         self._brief = ("", "")  # in fewer words, for little room
         self._estimate: Estimate | None = None
         self._small = False
+        self.held = False  # something typed is not in it
         self.setObjectName("verdict")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
@@ -46,10 +47,20 @@ class VerdictView(QWidget):
             return
         self._state, self._headline, self._detail = shown
         self._brief = self._briefly(verdict)
-        self.setAccessibleName(self._headline)
-        self.setAccessibleDescription(self._detail)
+        self._spoken()
         self.setToolTip("")
         self.update()
+
+    def _spoken(self) -> None:
+        self.setAccessibleName(self._headline)
+        self.setAccessibleDescription(self._words("window.verdict_held") if self.held else self._detail)
+
+    def set_held(self, held: bool) -> None:
+        """A value that was typed is refused: this is no answer to it, so neither green nor in full ink."""
+        if held != self.held:
+            self.held = held
+            self._spoken()
+            self.update()
 
     def _briefly(self, verdict: Verdict) -> tuple[str, str]:
         """The same in fewer words: the detail without what the cards say too."""
@@ -65,6 +76,7 @@ class VerdictView(QWidget):
         self._words = words
         if self._estimate is not None:
             self.show_estimate(self._estimate)
+        self._spoken()
 
     def set_small(self, small: bool) -> None:
         """Use the small height."""
@@ -89,25 +101,30 @@ class VerdictView(QWidget):
         left, height = MARGIN, self.height()
         box = QRectF(left, round((height - 1 - badge) / 2), badge, badge)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(t.state(self._state) if t.name == "contrast" else Qt.PenStyle.NoPen)
-        painter.setBrush(t.state_soft(self._state))
+        state = "warn" if self.held else self._state
+        painter.setPen(t.state(state) if t.name == "contrast" else Qt.PenStyle.NoPen)
+        painter.setBrush(t.state_soft(state))
         painter.drawRoundedRect(box, 8, 8)
         size = t.px(24)
-        at = box.center() - QPointF(size / 2, size / 2 + (1 if self._state == "warn" else 0))
-        icons.draw(painter, _ICONS[self._state], at, t.state(self._state), size)
+        at = box.center() - QPointF(size / 2, size / 2 + (1 if state == "warn" else 0))
+        icons.draw(painter, _ICONS[state], at, t.state(state), size)
         x = left + badge + 14
         room = self.width() - x - MARGIN
         top, gap = (t.px(4), t.px(2)) if self._small else (t.px(10), t.px(3))
         line, second = t.px(28), t.px(20)
         headline, detail = self._headline, self._detail
+        if self.held:
+            detail = self._words("window.verdict_held")
         long = paint.width(t.font("title20"), headline) > room
         longer = paint.width(t.font("body"), detail) > room
         headline = self._brief[0] if long else headline
-        detail = self._brief[1] if longer else detail
+        detail = self._brief[1] if longer and not self.held else detail
         told = f"{self._headline}\n{self._detail}" if long or longer else ""
         if self.toolTip() != plain(told):
             self.setToolTip(plain(told))
-        paint.text(painter, QRectF(x, top, room, line), headline, t.font("title20"), t.ink)
+        paint.text(
+            painter, QRectF(x, top, room, line), headline, t.font("title20"), t.ink3 if self.held else t.ink
+        )
         paint.text(painter, QRectF(x, top + line + gap, room, second), detail, t.font("body"), t.ink2)
         paint.hairline(painter, 0, height - 1, self.width(), height - 1, t.line)
         painter.end()

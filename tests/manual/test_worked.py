@@ -13,6 +13,7 @@ from core import console, manual_worked
 from core.catalog import accelerators, models
 from core.catalog.accelerators import all_accelerators, load_accelerator
 from core.catalog.models import all_models, load_model
+from core.evidence.page import figure_name
 from core.explain.derivation import derive
 from core.latency.speculative import tokens_per_step
 from core.manual import headings, page
@@ -109,12 +110,21 @@ def test_questions_state_the_accuracy_of_the_page(language: str) -> None:
     median = {(engine, figure): float(value) for engine, figure, _, value in rows}
     text = page("faq", Words(language))
     for figure in ("weights_gib", "kv_cache_gib"):
-        assert median["vllm", figure] < 1
+        assert median["vllm", figure_name(figure, Words(language))] < 1
     for figure, said in (("server TPOT", 7), ("server TTFT", 20)):
         assert re.search(rf"{said} ?%", text)
-        assert abs(median["all", figure] - said) < 0.1 * said + 0.5
+        assert abs(median["all", figure_name(figure, Words(language))] - said) < 0.1 * said + 0.5
     known = [entry for entry in _entries() if entry.get("parameters_exact")]
     assert f"{len(all_models())} " in text and f"{len(known)} " in text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_accuracy_page_calls_figures_by_their_names(language: str) -> None:
+    text = page("accuracy", Words(language)).split("| `")[0]
+    assert not re.findall(r"\w+_(?:gib|mib)\b|\bbpw\b|\w+_\w+ \|", text)
+    names = set(re.findall(r"^\| \S+ \| (.+?) \| \d+ \|", text.split("\n## ")[1], re.M))
+    known = {value for key, value in Words(language)._texts.items() if key.startswith("page.figures.")}
+    assert len(names) >= 20 and names <= known
 
 
 def _entries() -> list[dict[str, object]]:

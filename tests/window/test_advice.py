@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QEnterEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtGui import QEnterEvent, QHelpEvent
+from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from core.explain.symptoms import findings
@@ -54,6 +54,18 @@ def point_at(side: Side, index: int) -> None:
     item = side.panel.advice.items[index]
     at = QPointF(20, 20)
     QApplication.sendEvent(item, QEnterEvent(at, at, item.mapToGlobal(QPoint(20, 20)).toPointF()))
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support raise")
+def test_the_tooltip_is_no_wider_than_the_panel(side: Side) -> None:
+    """Anything wider would be moved to the left, over the cards that show the effect."""
+    item = side.panel.advice.items[0]
+    at = QPoint(20, 20)
+    QApplication.sendEvent(item, QHelpEvent(QEvent.Type.ToolTip, at, item.mapToGlobal(at)))
+    assert QToolTip.isVisible() and QToolTip.text() == item.tip()
+    tip = next(w for w in QApplication.topLevelWidgets() if w.inherits("QTipLabel") and w.isVisible())
+    assert tip.width() <= item.width()
+    QToolTip.hideText()
 
 
 def leave(side: Side, index: int) -> None:

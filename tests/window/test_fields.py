@@ -362,3 +362,13 @@ def test_the_click_that_brings_the_focus_selects_all(qtbot: QtBot, first: bool) 
         QTest.qWait(QApplication.doubleClickInterval() + 50)
     QTest.keyClicks(editor, "2")
     assert editor.text() == ("2" if first else "12")
+
+
+def test_a_device_whose_name_is_cut_keeps_its_memory(qtbot: QtBot, qapp: QApplication) -> None:
+    edit = SearchEdit(lambda _text: [], icon="chevron_down")
+    qtbot.addWidget(edit)
+    edit.set_entry("H100 SXM5 80GB")
+    edit.resize(130, 28)
+    edit.show()
+    assert edit._cut("H100 SXM5 80GB") == "H100 … 80GB"
+    assert edit._cut("RTX 4090 Laptop GPU") == "RTX 4090 …"
