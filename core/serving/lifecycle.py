@@ -10,7 +10,9 @@ the share u while this request decodes.  With p pipeline stages a step carries n
 prompt occupies each stage for 1/p of D; with speculative decoding a request gains several tokens a step.
 
 Open loop: arrivals see the engine as it is on average in time.  A request decodes for a share f of its
-life, so u = f and n = b f.  With r the share of time with a prompt in the step and k prompts that a step
+life, so n = b f.  Those that came while it waited and was read are read beside its answer, too; as many
+wait when it ends, if that is a step with a prompt: u = f + (1 - c) ((1 + q) own / life - s), c the share of
+the decode steps with prompts.  With r the share of time with a prompt in the step and k prompts that a step
 has room for,
 
     q = r / (2 (1 - r / k))        s = q own / life (1 - 1 / k)
@@ -317,14 +319,24 @@ class _Open(_Loop):
             reading = np.clip(self.inside * read.own / (life + busy * read.own), 0.0, _BUSIEST)
             busy = 0.5 * reading / (1.0 - reading / room)
         # Of those that wait meanwhile, what has room beside the own prompt is read in the same steps.
-        before = busy * read.own / (life + busy * read.own) * (1.0 - 1.0 / room)
-        return replace(waits, before=before, busy=busy)
+        way = (1.0 + busy) * read.own
+        life = life + busy * read.own
+        before = busy * read.own / life * (1.0 - 1.0 / room)
+        return replace(waits, before=before, busy=busy, beside=share + self._late(read, way / life - before))
+
+    def _late(self, read: _Reading, came: FloatArray) -> FloatArray:
+        """Those that came while this one waited and was read (a share of the others) are read beside its
+        answer.  As many would wait when it ends, but it ends in a step with a prompt no more often than
+        such steps are among all: hardly ever, where prompts take few and long ones.
+        """
+        carrying = self.others * self.share * read.steps.each / np.maximum(self.steps * self.stages, 1.0)
+        return np.asarray(np.where(self.steps > 0, came * np.maximum(1.0 - carrying, 0.0), 0.0))
 
     def following(self, share: FloatArray) -> FloatArray:
         """Of the time."""
         read = self.read(share)
         waits = self.waits(read)
-        decode = self.decode(read.step, read.added, share)
+        decode = self.decode(read.step, read.added, waits.beside)
         life = decode + self.base + 0.5 * read.step + read.reads
         return np.asarray(decode / (life + self.ahead(read, waits)))
 

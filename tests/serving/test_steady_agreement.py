@@ -129,3 +129,17 @@ def test_a_rate_meets_the_steady_state(name, share):
         assert off(result.output_tokens_per_second, speed.output_throughput.expected) < _CLOSE
         assert off(result.time_per_output_token.mean, speed.time_per_output_token.expected) < _CLOSE
         assert off(result.time_to_first_token.mean, speed.time_to_first_token.expected) < 0.12
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt", "output"),
+    [("Qwen3 32B, 2 RTX 3090", 4000, 600), ("Llama 70B, 4 H100", 16000, 300)],
+)
+@pytest.mark.parametrize("share", [0.2, 0.5])
+def test_prompts_that_came_meanwhile_are_read_beside_the_answer(name, prompt, output, share):
+    """Of long prompts: without them the mean time per token was up to 14 % below the simulated one."""
+    scenario = with_values(place(name, prompt, output, 1), {"workload.load": "requests"})
+    changes = {"workload.request_rate": share * ceiling(scenario), "simulation.requests": 2500}
+    scenario = with_values(scenario, {**changes, "simulation.duration_s": 1e7})
+    speed, result = estimate(scenario).speed, simulate(scenario)
+    assert off(result.time_per_output_token.mean, speed.time_per_output_token.expected) < 0.07
