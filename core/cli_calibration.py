@@ -140,7 +140,7 @@ def _diagnose(options: argparse.Namespace, words: Words) -> str:
     if options.observed is not None:
         figures, of, scenario = _observed(options.observed, scenario)
         observed = {**figures, **observed}
-    found = diagnose(scenario, observed)
+    found = diagnose(scenario, observed, of.setting if of is not None else None)
     return diagnosis_json(found, words) if options.json else diagnosis_text(found, words, of)
 
 

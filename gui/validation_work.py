@@ -220,12 +220,13 @@ def calibrated(
     yield calibrate(pairs, name)
 
 
-def diagnosed(
-    scenario: Scenario, own: Scenario | None, observed: dict[Observed, float]
-) -> Iterator[Diagnosis]:
+def diagnosed(scenario: Scenario, of: Pair | None, observed: dict[Observed, float]) -> Iterator[Diagnosis]:
     """Place what was observed: against the open scenario, or the one of a run.  Raises UnreadableFile."""
-    placed = scenario if own is None else that_starts(own, scenario.engine.max_model_len)
-    yield diagnose(placed, observed)
+    if of is None or of.scenario is None:
+        yield diagnose(scenario, observed)
+    else:
+        own = that_starts(of.scenario, scenario.engine.max_model_len)
+        yield diagnose(own, observed, of.run.setting)
 
 
 def readings(paths: Sequence[Path], text: str, name: str) -> Iterator[Reading | None]:

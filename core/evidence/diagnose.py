@@ -18,6 +18,7 @@ from core.evidence.causes import Cause as WhatIfCause
 from core.evidence.causes import likely_causes
 from core.evidence.pairing import pair_runs
 from core.evidence.run import Origin, Run, Setting
+from core.evidence.run_names import weights_in_name
 from core.explain.symptoms import Cause, Symptom, cause_weights, symptom_table
 from core.latency.protocol import BOUND
 from core.latency.textbook import TextbookPlan
@@ -104,8 +105,11 @@ class Diagnosis:
     suspects: tuple[Suspect, ...]
 
 
-def diagnose(scenario: Scenario, observed: Mapping[Observed, float]) -> Diagnosis:
-    """Place what was observed and look for causes.
+def diagnose(
+    scenario: Scenario, observed: Mapping[Observed, float], stated: Setting | None = None
+) -> Diagnosis:
+    """Place what was observed and look for causes; ``stated``: of the run that it was observed in, whose
+    scenario this is.
 
     Raises UnreadableFile with ``diagnose.nothing`` or ``diagnose.not_positive`` {figure}.
     """
@@ -121,7 +125,7 @@ def diagnose(scenario: Scenario, observed: Mapping[Observed, float]) -> Diagnosi
     placed = tuple(
         _placed(figure, observed[figure], bounds[figure], point) for figure in OBSERVED if figure in observed
     )
-    suspects = [*_what_ifs(scenario, observed, placed), *_tabled(point, placed)]
+    suspects = [*_what_ifs(scenario, observed, placed, stated or Setting()), *_tabled(point, placed)]
     return Diagnosis(point, placed, tuple(sorted(suspects, key=lambda s: -s.weight)))
 
 
@@ -256,7 +260,10 @@ def _accounted(placed: Placed) -> float:
 
 
 def _what_ifs(
-    scenario: Scenario, observed: Mapping[Observed, float], placed: tuple[Placed, ...]
+    scenario: Scenario,
+    observed: Mapping[Observed, float],
+    placed: tuple[Placed, ...],
+    stated: Setting,
 ) -> Iterator[Suspect]:
     """Changes of the scenario that explain a difference from the estimate."""
     far = [p for p in placed if p.state not in ("as_estimated", "no_estimate") and p.figure != "memory_used"]
@@ -269,7 +276,13 @@ def _what_ifs(
     }
     asked = work.request_rate if work.load == "requests" else None
     users = float(work.users) if work.load == "users" else None
-    run = Run(Origin("observed"), Setting(concurrency=users, request_rate=asked), figures)
+    setting = Setting(
+        concurrency=users,
+        request_rate=asked,
+        weight_format=stated.weight_format or weights_in_name(stated.model),
+        kv_cache_format=stated.kv_cache_format,
+    )
+    run = Run(Origin("observed"), setting, figures)
     pair = pair_runs([run], scenario)[0]
     before = {one.figure: abs(one.slow_error) for one in pair.comparisons}
     for cause in likely_causes(pair):

@@ -176,8 +176,8 @@ class DiagnosePage(Ground):
         if self._wrong:
             return
         scenario, values = self._context.document.scenario, dict(self.values)
-        own = self._pair.scenario if self.of_run and self._pair is not None else None
-        self.work.start(lambda: diagnosed(scenario, own, values))
+        of = self._pair if self.of_run else None
+        self.work.start(lambda: diagnosed(scenario, of, values))
 
     def _follow(self) -> None:
         """The scenario is another: what was found is placed anew, while it is in sight."""

@@ -3,6 +3,7 @@
 import pytest
 
 from core.evidence.causes import what_ifs
+from core.evidence.diagnose import diagnose
 from core.evidence.pairing import pair_runs
 from core.evidence.run import Origin, Run, Setting
 from core.spec.change import with_values
@@ -51,3 +52,14 @@ def test_another_format_than_the_stated_one_is_not_offered(scenario, setting, ab
     keys = {tried.key for tried in what_ifs(run(**setting), scenario)}
     assert not {absent, f"{absent}_in_memory"} & keys
     assert absent in {tried.key for tried in what_ifs(run(), scenario)}
+
+
+def test_a_diagnosis_of_a_run_offers_no_other_format_either(scenario):
+    base = with_values(scenario, {"precision.weights": "awq_g128"})
+    seen = {"time_to_first_token": 3.0, "time_per_output_token": 0.05}
+    told = {}
+    for stated in (None, Setting(model="some/model-AWQ")):
+        found = diagnose(base, seen, stated).suspects
+        told[stated] = {one.what_if.key for one in found if one.what_if is not None}
+    assert [("weight_format" in keys) for keys in told.values()] == [True, False]
+    assert "other_program" in told[Setting(model="some/model-AWQ")]
