@@ -204,7 +204,7 @@ def _offer_row(offer: Offer, rank: str, fastest: float, by: str, words: Words) -
     cells = (
         Cell(rank, colour="ink3", icon="frontier" if front else "", icon_colour="accent_text",
              tip=words("recommending.pareto") if front else ""),
-        Cell(hardware_name(offer), strong, ink, words("recommending.not_measured") if note else "",
+        Cell(hardware_name(offer), strong, ink, icon="info" if note else "",
              tip=words.phrase(note) if note else ""),
         Cell(words.phrase(report.layout(offer.combination)), colour=ink),
         Cell(WEIGHT_FORMATS[offer.combination.weights].label, colour=ink),
@@ -218,7 +218,7 @@ def _offer_row(offer: Offer, rank: str, fastest: float, by: str, words: Words) -
         _state_cell(offer, reason, words),
     )  # fmt: skip
     spoken = f"{rank} {what(offer, words)}, {price}, {cells[5].text}, {cells[6].text}, {cells[7].text} tok/s"
-    return Row(cells, f"{spoken} {cells[1].after} {reason}".strip())
+    return Row(cells, " ".join(part for part in (spoken, cells[1].tip, reason) if part))
 
 
 def _bar(offer: Offer, fastest: float) -> Cell:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from core.errors import InvalidScenario
 from core.estimator import estimate
+from core.explain.crowding import crowding_notes
 from core.explain.setting import setting_move, setting_of
 from core.planning.hardware_moves import (
     host_memory,
@@ -33,6 +34,7 @@ __all__ = ["Effect", "Suggestion", "advise", "advise_steps", "ranked", "setting_
 _WORTH = 0.03  # relative change of a missed quantity that counts
 _WORTH_BESIDE = 0.10  # of a missed quantity that is not the worst one
 _WORTH_WHEN_GOOD = 0.10
+_RELIEF = 15.0  # of the score: nothing is preempted any more
 _ROOMIER = 1.1  # times the cache that counts as more room
 _SHOWN = 8
 _LOWER_IS_BETTER: frozenset[EffectKey] = frozenset(
@@ -149,7 +151,9 @@ def judged(before: Estimate, after: Estimate, move: Move) -> Suggestion | None:
         nearer = sum(near.values())
         worst = next(iter(near), "")
         enough = near.get(worst, 0.0) > _WORTH or max(near.values(), default=0.0) > _WORTH_BESIDE
-        if not (starts_now or any(key in near for key in fixed) or (enough and nearer > _WORTH)):
+        relieved = move.key == "fewer_sequences" and not crowding_notes(after.scenario, after.capacity)
+        helps = starts_now or relieved or any(key in near for key in fixed)
+        if not (helps or (enough and nearer > _WORTH)):
             return None
         if before.speed is None and after.speed is None:
             return None
@@ -157,7 +161,14 @@ def judged(before: Estimate, after: Estimate, move: Move) -> Suggestion | None:
         if not fixed and not starts_now and newly:
             return None
         score = 100.0 * (purpose == "fixes") + 60.0 * starts_now + 40.0 * len(fixed) / len(was)
-        score += 30.0 * min(1.0, nearer) - 35.0 * len(newly) - 10.0 * len(is_now) - move.effort
+        # What is read again counts for something, though the estimate does not see it.
+        score += (
+            _RELIEF * relieved
+            + 30.0 * min(1.0, nearer)
+            - 35.0 * len(newly)
+            - 10.0 * len(is_now)
+            - move.effort
+        )
         wanted = tuple(sorted(was, key=lambda key: -near.get(key, 0.0)))
     else:
         gain = max((_gain(e) for e in all_effects if e.key in _WANTED_WHEN_GOOD), default=0.0)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from core.explain.crowding import crowding_notes
 from core.explain.precision import cache_caution, task_of, weight_caution
 from core.memory.build import plan_memory
 from core.memory.capacity import Change, cache_8_bit, longest_reserved, narrower_weights, starts
@@ -68,6 +69,18 @@ def _settings(point: Estimate) -> Iterator[Move]:
         if seqs < point.speed.users:
             title = Phrase("advice.titles.sequences", {"n": f"{wanted:,}"})
             yield Move("sequences", title, (Change("engine.max_num_seqs", wanted),), 1)
+    yield from _as_many_as_fit(point)
+
+
+def _as_many_as_fit(point: Estimate) -> Iterator[Move]:
+    """Where the engine takes in more than the cache holds: as many as fit, so that none is preempted."""
+    if point.speed is None or not crowding_notes(point.scenario, point.capacity):
+        return
+    each = point.capacity.max_users // point.scenario.deployment.replicas
+    if each >= 1:
+        field = "max_batch_size" if point.scenario.engine.name == "trtllm" else "max_num_seqs"
+        title = Phrase("advice.titles.fewer_sequences", {"n": f"{each:,}"})
+        yield Move("fewer_sequences", title, (Change(f"engine.{field}", each),), 1)
 
 
 def _slots(point: Estimate) -> Iterator[Move]:

@@ -10,6 +10,7 @@ from core.estimator import estimate
 from core.files import scenario_file
 from core.planning.advise import advise, advise_steps, effects_of, missed_keys, ranked
 from core.planning.moves import cheap_moves
+from core.serving.simulator import simulate
 from core.spec.change import with_values
 from core.spec.checks import check
 from core.spec.scenario import Scenario
@@ -178,3 +179,29 @@ def test_no_number_is_endless_or_unknown_without_reason(points):
             assert math.isfinite(one.score)
             for effect in one.effects:
                 assert effect.after is None or not math.isnan(effect.after)
+
+
+def test_no_more_sequences_than_fit_where_the_cache_is_full(samples):
+    # 16 users with 16K prompts, of whom the cache holds four: vLLM lets more in and preempts them.
+    changes = {
+        "engine.max_model_len": 32768,
+        "workload.prompt_tokens": 16384,
+        "precision.weights": "awq_g128",
+    }
+    crowded = with_values(scenario_file.load(samples[1]), changes)
+    point = estimate(crowded)
+    found = {s.key: s for s in advise(crowded, point)}["fewer_sequences"]
+    assert [(c.path, c.value) for c in found.changes] == [("engine.max_num_seqs", 4)]
+    runs = {"simulation.requests": 96, "simulation.duration_s": 1e5}
+    now, then = (simulate(with_values(s, runs)) for s in (crowded, found.estimate.scenario))
+    assert now.preempted > 0 and then.preempted == 0
+    assert then.output_tokens_per_second > 1.3 * now.output_tokens_per_second
+    # Where both apply both agree, as the manual says.
+    speed = found.estimate.speed
+    assert speed.output_throughput.expected == pytest.approx(then.output_tokens_per_second, rel=0.05)
+    assert speed.time_per_output_token.expected == pytest.approx(then.time_per_output_token.mean, rel=0.05)
+
+
+def test_sequences_are_left_alone_where_all_users_fit(points):
+    assert not points["good"].speed.users > points["good"].capacity.at_once
+    assert "fewer_sequences" not in keys(advise(points["good"].scenario, points["good"], most=100))
