@@ -202,7 +202,8 @@ def apply_import(found: Imported, base: Scenario) -> tuple[Scenario, tuple[Probl
     if found.command is not None:
         return apply_command(found.command, base)
     if found.model is not None:
-        return _with_model(found.model, base), found.notes
+        scenario = _with_model(found.model, base)
+        return scenario, (*found.notes, *_shortened(scenario, base))
     if found.hardware is not None:
         scenario = _with_hardware(found.hardware, base)
         return scenario, (*found.notes, *_left_out(found.hardware, scenario))
@@ -212,17 +213,27 @@ def apply_import(found: Imported, base: Scenario) -> tuple[Scenario, tuple[Probl
 def _with_model(found: ImportedModel, base: Scenario) -> Scenario:
     known = found.weight_format in WEIGHT_FORMATS
     changes: dict[str, Any] = {"precision.weights": found.weight_format if known else "bf16"}
-    longest = found.model.max_context
+    longest = base.engine.separate_slots * found.model.max_context
     if base.engine.max_model_len > longest:
         changes["engine.max_model_len"] = longest
     work = base.workload
-    room = min(base.engine.max_model_len, longest)
+    limited = base.engine.model_copy(update={"max_model_len": min(base.engine.max_model_len, longest)})
+    room = min(limited.longest_request, found.model.max_context)
     if work.tokens_per_request > room >= 2:
         output = min(work.output_tokens, max(1, room // 8))
         changes["workload.output_tokens"] = output
         changes["workload.prompt_tokens"] = room - output
         changes["workload.shared_prefix_tokens"] = min(work.shared_prefix_tokens, room - output - 1)
     return with_values(base.model_copy(update={"model": found.model, "name": ""}), changes)
+
+
+def _shortened(taken: Scenario, base: Scenario) -> tuple[Problem, ...]:
+    """A word on a maximum length that the model does not reach."""
+    now, before = taken.engine.max_model_len, base.engine.max_model_len
+    if now >= before:
+        return ()
+    values: dict[str, object] = {"now": now, "before": before, "model": taken.model.name}
+    return (Problem("importer.length_cut", ("engine.max_model_len",), values, "note"),)
 
 
 def _left_out(found: LocalHardware, taken: Scenario) -> tuple[Problem, ...]:

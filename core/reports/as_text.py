@@ -141,6 +141,8 @@ def _speed(speed: Speed, words: Words) -> str:
             bound=words(f"report.bound.{phase.bottleneck}"),
             share=share,
             format=phase.compute_format.upper(),
+            requests=three_digits(phase.requests),
+            tokens=show_tokens(phase.prompt_tokens),
         )
         lines.append(f"  {text}")
     return "\n".join(lines)

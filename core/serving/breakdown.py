@@ -23,6 +23,8 @@ def engine_phase(plan: StepPlan, decoding: float, context: float, prefill: float
         operators=tuple(sorted(operators, key=lambda o: -o.seconds)),
         compute_format=plan.compute_format,
         native=plan.is_native,
+        requests=decoding,
+        prompt_tokens=prefill,
     )
 
 
@@ -39,4 +41,6 @@ def textbook_phase(plan: TextbookPlan, decoding: float, prefill: float) -> Phase
         operators=(OperatorTime("weights", seconds, flops, plan.read_bytes if decoding else 0.0, bound),),
         compute_format=plan.compute,
         native=plan.native,
+        requests=decoding,
+        prompt_tokens=prefill,
     )

@@ -76,6 +76,8 @@ class Phase:
     operators: tuple[OperatorTime, ...]
     compute_format: str  # the format that the matrices are multiplied in
     native: bool  # False: weights are expanded first
+    requests: float = 0.0  # that the step decodes, a mean
+    prompt_tokens: float = 0.0  # that the step reads
 
     @property
     def bottleneck(self) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
 from core.cli import main
 from core.errors import InferometerError, InvalidScenario
@@ -13,6 +14,7 @@ from core.estimator import estimate
 from core.files.opening import open_document, paste_document
 from core.importers.recognise import apply_import, recognise
 from core.spec.checks import check
+from core.spec.engine import Engine
 from core.spec.scenario import Scenario
 from core.words import Words
 
@@ -186,3 +188,18 @@ def test_an_unknown_type_without_a_length_is_read_and_says_what_it_assumes() -> 
     found = recognise(json.dumps(tree))
     assert found.model is not None and found.model.model.max_context == 8192
     assert "importer.assumed_context" in [n.code for n in found.notes]
+
+
+def test_a_maximum_length_is_not_lowered_without_a_word() -> None:
+    """Qwen3-8B was trained for 40,960 tokens (max_position_embeddings of its config.json)."""
+    base = Scenario(
+        model=load_model("Llama-3.1-8B"),
+        accelerator=load_accelerator("RTX 4090"),
+        engine=Engine(max_model_len=65536),
+    )
+    taken, notes = apply_import(recognise("Qwen/Qwen3-8B"), base)
+    assert taken.engine.max_model_len == 40960
+    said = [n.values for n in notes if n.code == "importer.length_cut"]
+    assert said == [{"now": 40960, "before": 65536, "model": "Qwen3-8B"}]
+    _, notes = apply_import(recognise("meta-llama/Llama-3.1-8B-Instruct"), base)
+    assert not [n for n in notes if n.code == "importer.length_cut"]

@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from core import cli, console
+from core.estimator import estimate
 from core.files.opening import open_document
 from core.importers.recognise import apply_import, recognise
+from core.reports.as_text import estimate_text
+from core.units import show_tokens
+from core.words import Words
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -45,6 +49,20 @@ def test_a_file_that_is_not_there_is_not_taken_for_a_name(missing: str) -> None:
     done = run("estimate", missing)
     assert done.returncode == 2
     assert done.stderr.startswith(f"There is no file {missing}")
+
+
+def test_the_steps_say_what_they_hold(samples: list[Path]) -> None:
+    """A step of prompts alone, and one of as many requests as decode on average, are not the derivation's."""
+    scenario = open_document(samples[1]).scenario
+    point = estimate(scenario)
+    assert point.speed is not None
+    told = estimate_text(point, Words("en"))
+    decoding = re.search(r"Decode: one step of ([\d.]+) requests takes ([\d.]+) ms", told)
+    assert decoding is not None
+    assert float(decoding[1]) == pytest.approx(point.speed.running, rel=0.005)  # one copy
+    assert float(decoding[2]) == pytest.approx(1e3 * point.speed.decode.seconds, rel=0.005)
+    chunk = show_tokens(point.speed.prefill.prompt_tokens)
+    assert f"Prefill: one step of {chunk} prompt tokens and nothing else takes" in told
 
 
 def _numbers(block: str) -> list[tuple[str, float, str]]:
