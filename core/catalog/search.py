@@ -1,9 +1,12 @@
 """Finding an entry by what people type: "4090", "qwen 32b", "dsv3", "llama 70b"."""
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+
+import resources
 
 _WORD = re.compile(r"[a-z0-9.+]+")
 _SIZE = re.compile(r"(?:\d+x)?[ae]?\d+(?:\.\d+)?[bmt]|\d+gb?")
@@ -23,6 +26,7 @@ _FORMAT = re.compile(
     r"|(?:mx|nv)?fp\d{1,2}|bf16|f16|f32|int\d|w\d{1,2}a\d{1,2}|(?:iq|q|tq)\d(?:_\w+)?)(?![a-z0-9])"
 )
 _MAX_QUERY = 200
+_OTHER_LETTERS = re.compile(r"[^\x00-\x7f\W]+")  # Han and all else that ``_WORD`` passes over
 
 
 def compact(text: str) -> str:
@@ -74,6 +78,28 @@ class Searchable:
         return frozenset(w for w in tokens(self.name) if w not in _NOISE and not _VERSION.fullmatch(w))
 
 
+@cache
+def _chinese_names() -> Mapping[str, str]:
+    """What families and vendors are called in Chinese, the longest name first; "" says nothing."""
+    names: dict[str, str] = json.loads(resources.read_text("data/chinese_names.json"))
+    return dict(sorted(names.items(), key=lambda item: -len(item[0])))
+
+
+def _in_latin(query: str) -> str:
+    """The query with known Chinese names as the catalogue has them."""
+    if query.isascii():
+        return query
+    for name, latin in _chinese_names().items():
+        query = query.replace(name, f" {latin} ")
+    return query
+
+
+def _written(entry: Searchable, parts: Sequence[str]) -> bool:
+    """Whether an entry's names hold every part, which is of other letters than Latin ones."""
+    names = " ".join((entry.name, *entry.aliases)).lower()
+    return all(part in names for part in parts)
+
+
 def _covered(word: str, asked: Sequence[str]) -> bool:
     return any(one == word or one in _parts(word) for one in asked)
 
@@ -102,11 +128,15 @@ def search(entries: Iterable[Searchable], query: str, limit: int | None = None) 
     entry has is taken for the most alike one.
     """
     pool = list(entries)
-    asked = tokens(query[:_MAX_QUERY])
+    query = _in_latin(query[:_MAX_QUERY])
+    parts = _OTHER_LETTERS.findall(query.lower())
+    if parts:
+        pool = [entry for entry in pool if _written(entry, parts)]
+    asked = tokens(query)
     if not asked:
         return [entry.key for entry in pool][:limit]
-    found = _ranked(pool, compact(query[:_MAX_QUERY]), asked)
-    plain = _FORMAT.sub(" ", query[:_MAX_QUERY].lower())
+    found = _ranked(pool, compact(query), asked)
+    plain = _FORMAT.sub(" ", query.lower())
     if not found and tokens(plain):
         asked = tokens(plain)
         found = _ranked(pool, compact(plain), asked)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import resources
 from core.explain.derivation import Derivation, derive
 from core.explain.engine_notes import engine_notes
 from core.explain.figures import Unit, shown
@@ -31,6 +32,22 @@ CARDS = (
     "concurrent_users",
 )
 _MOST_SOURCES = 40
+# Inputs that a report names only where they are set.
+_SPECIAL = frozenset(
+    (
+        "deployment.pipeline_parallel",
+        "deployment.expert_parallel",
+        "deployment.attention_data_parallel",
+        "deployment.nodes",
+        "deployment.prefill_accelerators",
+        "engine.max_num_seqs",
+        "engine.max_num_batched_tokens",
+        "engine.calibration",
+        "engine.max_loras",
+        "workload.shared_prefix_tokens",
+        "speculative.kind",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +100,7 @@ def report_of(point: Estimate, words: Words, with_advice: bool = True) -> Report
     """The report of an estimate."""
     scenario = point.scenario
     name = (
-        scenario.name
+        _own_name(scenario.name, words)
         or f"{scenario.model.name}, {scenario.deployment.accelerators} × {scenario.accelerator.name}"
     )
     suggestions = advise(scenario, point) if with_advice else ()
@@ -106,6 +123,15 @@ def report_of(point: Estimate, words: Words, with_advice: bool = True) -> Report
     )
 
 
+def _own_name(name: str, words: Words) -> str:
+    """The name that was given, of a sample that kept its own in the reader's language."""
+    english = Words("en")
+    keys = (
+        f"samples.{file[len('samples/') : -len('.json')]}" for file in resources.names("samples", ".json")
+    )
+    return next((words(key) for key in keys if english(key) == name), name)
+
+
 def said(value: Shown | Phrase, words: Words) -> str:
     """A shown value as one text."""
     return words.phrase(value) if isinstance(value, Phrase) else str(value)
@@ -115,12 +141,26 @@ def _scenario(point: Estimate, words: Words) -> Table:
     rows = [
         (words.phrase(row.name), said(row.cells[0].shown, words))
         for row in difference_table([point], only_differences=False)
-        if row.section == "inputs"
+        if row.section == "inputs" and not _unused(point, row.key)
     ]
     if point.scenario.notes:
         rows.append((words("reports.notes"), point.scenario.notes))
     head = (words("reports.columns.input"), words("reports.columns.value"))
     return Table("scenario", words("reports.scenario"), head, tuple(rows))
+
+
+def _unused(point: Estimate, path: str) -> bool:
+    """Whether an input is something special that this scenario does without."""
+    scenario = point.scenario
+    if path == "deployment.network_gbit_per_s":
+        return scenario.deployment.nodes == 1
+    if path == "engine.lora_rank":
+        return scenario.engine.max_loras == 0
+    if path not in _SPECIAL:
+        return False
+    part, name = path.split(".")
+    record = getattr(scenario, part)
+    return bool(getattr(record, name) == type(record).model_fields[name].default)
 
 
 def metric_values(point: Estimate) -> tuple[tuple[str, Range | None, float | None, Unit], ...]:

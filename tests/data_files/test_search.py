@@ -8,6 +8,7 @@ import pytest
 from core.catalog import accelerators, models
 from core.catalog.accelerators import accelerator_problems, load_accelerator, search_accelerators
 from core.catalog.models import all_models, load_model, model_problems, search_models
+from core.catalog.search import Searchable, search
 from core.errors import NotFound
 from core.model.parameters import stored_parameters
 from core.words import Words
@@ -194,3 +195,42 @@ def test_forgetting_reads_anew(tmp_path: Path) -> None:
     models.forget()
     accelerators.forget()
     assert len(all_models(folders)) == before + 1
+
+
+@pytest.mark.parametrize(
+    ("query", "family"),
+    [
+        ("通义千问", "Qwen"),
+        ("智谱", "GLM"),
+        ("混元模型", "Hunyuan"),
+        ("百川", "Baichuan"),
+        ("深度求索", "DeepSeek"),
+    ],
+)
+def test_chinese_names_of_families_find_them(query: str, family: str) -> None:
+    found = search_models(query)
+    assert 0 < len(found) < 100
+    assert family.lower() in found[0].name.lower()
+
+
+@pytest.mark.parametrize(
+    ("query", "vendor"),
+    [("英伟达", "NVIDIA"), ("昇腾", "Huawei"), ("苹果", "Apple"), ("英特尔显卡", "Intel")],
+)
+def test_chinese_names_of_vendors_find_their_devices(query: str, vendor: str) -> None:
+    assert {device.vendor for device in search_accelerators(query)} == {vendor}
+
+
+def test_what_no_name_holds_finds_nothing() -> None:
+    """Not everything, as if nothing had been asked."""
+    for query in ("不存在", "qwen 不存在", "нет", "ない"):
+        assert search_models(query) == [] and search_accelerators(query) == [], query
+    assert search_accelerators("4090显卡")[0].name == "RTX 4090"
+    assert len(search_models("")) > 200
+
+
+def test_an_entry_with_a_chinese_name_is_found_by_it() -> None:
+    own = Searchable("own", "我的问答 7B")
+    assert search([own, Searchable("b", "Qwen 7B")], "问答") == ["own"]
+    assert search([own, Searchable("b", "Qwen 7B")], "我的问答 7b") == ["own"]
+    assert search([own], "别的 7b") == []

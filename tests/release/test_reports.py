@@ -270,6 +270,7 @@ def test_a_pdf_is_made_by_the_full_program(samples, tmp_path, capfd):
     out = tmp_path / "report.pdf"
     assert main(["report", str(samples[0]), "--out", str(out)]) == 0
     data = out.read_bytes()
+    assert b"Inter-Regular" in data and b"CJK" not in data  # or apostrophes are as wide as Chinese
     assert data.startswith(b"%PDF-") and data.rstrip().endswith(b"%%EOF")
     assert data.count(b"/Type /Page\n") >= 2 or data.count(b"/Type /Page") >= 3
     assert main(["report", str(tmp_path / "none.json"), "--out", str(out)]) == 2
@@ -306,6 +307,33 @@ def test_targets_read_alike_everywhere(points):
     assert "≤ 2 ms" in {row[3] for row in report_of(point, Words("en")).metrics.rows}
 
 
+def test_a_report_names_what_is_set_and_no_more(points):
+    """A dozen defaults of features that nobody asked for say nothing; set, they stand there."""
+    scenario = points["8b"].scenario
+    plain = dict(report_of(points["8b"], WORDS, with_advice=False).scenario.rows)
+    special = {"engine.max_num_seqs": 64, "engine.max_loras": 2, "deployment.nodes": 1}
+    set_ = dict(report_of(estimate(with_values(scenario, special)), WORDS, with_advice=False).scenario.rows)
+    for path in ("engine.max_num_seqs", "engine.max_loras", "engine.lora_rank"):
+        assert WORDS.field(path) not in plain and WORDS.field(path) in set_
+    for path in ("deployment.nodes", "deployment.network_gbit_per_s", "speculative.kind"):
+        assert WORDS.field(path) not in plain and WORDS.field(path) not in set_
+    for path in ("workload.users", "engine.max_model_len", "precision.weights"):
+        assert WORDS.field(path) in plain
+
+
+def test_formulas_of_a_page_have_indices_and_powers(points):
+    page = report_html(report_of(points["8b"], WORDS, with_advice=False), WORDS)
+    assert "t<sub>d</sub>" in page
+    assert not re.search(r"<td class=f>[^<]*\w_\w", page)
+
+
+def test_a_curve_does_not_run_through_the_words_of_a_limit():
+    curve = Curve("2K", (0.0, 1.0, 2.0), (0.0, 1.0, 2.0))
+    drawn = draw(Chart("", "", "", [curve], ((1.5, "budget 21 GiB"),)))
+    label = drawn.index("budget 21 GiB")
+    assert drawn.index("<polyline") < drawn.rindex("<rect", 0, label) < label
+
+
 def test_letters_of_a_pdf_are_in_points():
     """Pixels of a page at 300 to the inch are too small to read."""
     from gui.export import in_pages, in_points
@@ -324,3 +352,17 @@ def test_names_of_curves_stand_apart_from_labels():
     rows = [float(y) for y, name in re.findall(r'y="([\d.]+)"[^>]*>(a|b|c|limit)<', svg)]
     assert len(rows) == 4
     assert min(abs(p - q) for i, p in enumerate(rows) for q in rows[:i]) >= 12
+
+
+def test_a_sample_is_called_in_the_reader_s_language_and_others_by_their_own_name(points):
+    assert report_of(points["32b"], Words("zh_CN")).name == "两张 RTX 3090 上的 Qwen3-32B"
+    assert report_of(points["32b"], WORDS).name == "Qwen3-32B on two RTX 3090"
+    assert report_of(points["nasty"], Words("zh_CN")).name == NASTY
+
+
+def test_a_chinese_report_calls_figures_by_one_name(points):
+    """The abbreviations are symbols of formulas there and nothing else."""
+    page = report_markdown(report_of(points["32b"], Words("zh_CN")), Words("zh_CN"))
+    before, _, _ = page.partition("## 推导")
+    assert "首 token" in before and "每 token" in before and before != page
+    assert "TTFT" not in before and "TPOT" not in before
