@@ -27,7 +27,7 @@ from core.reports.content import report_of
 from core.reports.plots import Picture
 from core.results import Estimate
 from core.words import Words
-from gui.theme import Theme
+from gui.theme import Theme, load_fonts
 
 _SHARP = 3  # pixels of a picture for one of its units
 _DOTS = 300  # an inch
@@ -44,6 +44,7 @@ _LETTERS = re.compile(r"(font(?:-size)?: )(\d+)px(?:/[\d.]+)?")
 
 def report_pdf(point: Estimate, words: Words) -> bytes:
     """The report as PDF.  Needs a QGuiApplication."""
+    load_fonts()  # or a font of the system sets apostrophes as wide as Chinese
     report = report_of(point, words)
     page = QTextDocument()
     for picture in report.pictures:
@@ -76,6 +77,7 @@ def report_pdf(point: Estimate, words: Words) -> bytes:
 
 def in_points(page: str) -> str:
     """Sizes of letters in points: a pixel of the page is one of the paper's, a quarter of a screen's."""
+    page = page.replace("padding: 3px 12px 3px 0", "padding: 1px 12px 1px 0")  # the first tables on one page
     return _LETTERS.sub(lambda found: f"{found[1]}{int(found[2]) * _POINT:g}pt", page)
 
 

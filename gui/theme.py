@@ -5,6 +5,7 @@ themselves read the attributes inside their paint event and need no more than an
 """
 
 import sys
+from functools import cache
 from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -242,6 +243,13 @@ def _font(role: str, scale: float) -> QFont:
     return font
 
 
+@cache
+def load_fonts() -> None:
+    """Make the program's own font known to Qt; once per process."""
+    for face in ("Regular", "Italic", "Medium", "SemiBold"):
+        QFontDatabase.addApplicationFontFromData(resources.read_bytes(f"fonts/Inter-{face}.otf"))
+
+
 class Manager(QObject):
     """Holds the theme in use and follows the system when asked to."""
 
@@ -265,8 +273,7 @@ class Manager(QObject):
         # Body text is never below 0.85 of the system's own.
         self._least_scale = 0.85 * QFontInfo(app.font()).pixelSize() / _SIZES["body"]
         self.system_dark = app.palette().color(QPalette.ColorRole.Window).lightnessF() < 0.5
-        for face in ("Regular", "Italic", "Medium", "SemiBold"):
-            QFontDatabase.addApplicationFontFromData(resources.read_bytes(f"fonts/Inter-{face}.otf"))
+        load_fonts()
         app.styleHints().colorSchemeChanged.connect(self._system_changed)
 
     def _system_changed(self) -> None:

@@ -10,6 +10,8 @@ from core.reports.plots import Picture
 from core.words import Words
 
 _LINK = re.compile(r"https?://[^\s<>\"'，。；、（）]+")
+_INDEX = re.compile(r"([^\W_]+)_(\w+)")
+_POWER = re.compile(r"\^(\w+)")
 _STYLE = """
 body { font: 13px/1.5 Inter, "Segoe UI", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif;
  color: #14181F; background: #FFFFFF; max-width: 860px; margin: 24px auto; padding: 0 24px;
@@ -23,7 +25,7 @@ table { border-collapse: collapse; width: 100%; margin: 4px 0 12px; }
 th { text-align: left; font-weight: 500; color: #5F6978; font-size: 11px; }
 td, th { padding: 3px 12px 3px 0; border-bottom: 1px solid #E4E7EB; vertical-align: top; }
 td.n, th.n { text-align: right; } tr.sum td { font-weight: 600; border-top: 1px solid #D2D7DE; }
-td.f { font-style: italic; } div.picture { break-inside: avoid; }
+td.f { font-style: italic; } sub, sup { line-height: 0; } div.picture { break-inside: avoid; }
 p.caption { font-weight: 600; margin: 14px 0 2px; }
 svg, img { max-width: 100%; height: auto; } ul { padding-left: 18px; }
 @media print { body { margin: 0; max-width: none; } h2 { break-after: avoid; } tr { break-inside: avoid; } }
@@ -109,12 +111,18 @@ def _steps(steps: tuple[Step, ...], words: Words) -> str:
         symbol = step.symbol.name
         formula = f"{symbol} = {step.formula_text}" if step.formula_text else symbol
         cells = (
-            f"<td>{escape(words.phrase(step.name))}</td><td class=f>{escape(formula)}</td>"
+            f"<td>{escape(words.phrase(step.name))}</td><td class=f>{_with_indices(formula)}</td>"
             f"<td>{escape(step.values_text)}</td><td class=n>{escape(str(step.result))}</td>"
             f"<td class=source>{escape(words.phrase(step.source))}</td>"
         )
         rows.append(f'<tr class="sum">{cells}</tr>' if index == len(steps) - 1 else f"<tr>{cells}</tr>")
     return f"<table width='100%'><tr>{heads}</tr>{''.join(rows)}</table>"
+
+
+def _with_indices(formula: str) -> str:
+    """ "t_d" with a small d below, "L^2" with a small 2 above."""
+    below = _INDEX.sub(lambda found: f"{found[1]}<sub>{found[2].replace('_', ' ')}</sub>", escape(formula))
+    return _POWER.sub(r"<sup>\1</sup>", below)
 
 
 def _prose(prose: Prose) -> str:

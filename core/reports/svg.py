@@ -56,6 +56,7 @@ def document(parts: Sequence[str], title: str, width: float = WIDTH, height: flo
     return "\n".join([head, f"<title>{escape(title)}</title>", ground, *parts, "</svg>"])
 
 
+_LETTER = 6.4  # of a label, px
 _WORD = 130.0  # of the longest label, px
 
 
@@ -129,10 +130,9 @@ def draw(chart: Chart, height: float = HEIGHT) -> str:
     y = _Scale(0.0, high, height - _BOTTOM, _TOP)
     parts = [*_axes(chart, x, y, height)]
     parts += [_band(curve, x, y) for curve in chart.curves if curve.low and curve.high]
-    for value, label in chart.limits:
+    for value, _ in chart.limits:
         if value <= high:
             parts.append(line(_LEFT, y(value), WIDTH - _RIGHT, y(value), WARN, 1.2, "4 3"))
-            parts.append(text(WIDTH - _RIGHT, y(value) - 4, label, "end", WARN))
     for value, label in chart.x_limits:
         if x.low <= value <= x.high:
             parts.append(line(x(value), _TOP, x(value), height - _BOTTOM, WARN, 1.2, "4 3"))
@@ -142,6 +142,11 @@ def draw(chart: Chart, height: float = HEIGHT) -> str:
         parts += _curve(curve, index, x, y, high)
         if len(chart.curves) > 1:
             parts += _curve_name(curve, index, x, y, high, taken)
+    for value, label in chart.limits:
+        if value <= high:  # over the curves, on a plate: a line through its words cannot be read
+            wide = _LETTER * len(label)
+            parts.append(rect(WIDTH - _RIGHT - wide, y(value) - 15, wide, 13, CANVAS))
+            parts.append(text(WIDTH - _RIGHT, y(value) - 4, label, "end", WARN))
     if chart.here is not None and all(map(math.isfinite, chart.here[:2])):
         at, value, label = chart.here
         parts.append(line(x(at), _TOP, x(at), height - _BOTTOM, ACCENT))
