@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from core.errors import InferometerError
+from core.errors import InferometerError, Problem
 from core.model.parameters import active_parameters, stored_parameters
 from core.spec.architecture import Attention, CompressedAttention, LatentAttention
 from core.spec.model import Model
@@ -22,6 +22,7 @@ from gui.forms.section import FactRow
 from gui.sheets.marks import by_numbers, is_edited
 from gui.widgets.link_button import LinkButton
 
+_LENGTH = "engine.max_model_len"
 BY_NUMBERS = object()  # the entry of the search box that starts a model from numbers
 
 
@@ -80,7 +81,18 @@ def build(document: Document, words: Words, catalogue: Catalogue) -> Part:
         edited = is_edited(scenario.model)
         editor.set_entry(scenario.model.name, words("sheet.edited") if edited else "")
 
-    row = FieldRow(document, "model", words, editor, show, label="", changes=_changes)
+    cut: dict[str, object] = {}  # the maximum length that the last choice lowered
+
+    def changes(scenario: Scenario, model: object) -> Sequence[tuple[str, object]]:
+        assert isinstance(model, Model)
+        found = model_changes(scenario, model)
+        cut.clear()
+        now, before = dict(found).get(_LENGTH), scenario.engine.max_model_len
+        if isinstance(now, int) and now < before:
+            cut.update(now=now, before=before, model=model.name)
+        return found
+
+    row = FieldRow(document, "model", words, editor, show, label="", changes=changes)
 
     def choose(key: object) -> None:
         if key is BY_NUMBERS:
@@ -102,15 +114,16 @@ def build(document: Document, words: Words, catalogue: Catalogue) -> Part:
     ]
 
     def refresh(scenario: Scenario) -> None:
+        stands = bool(cut) and (scenario.model.name, scenario.engine.max_model_len) == (
+            cut["model"],
+            cut["now"],
+        )
+        note = Problem("importer.length_cut", (_LENGTH,), dict(cut), "note")
+        row.show_note(words.problem(note) if stands else "")
         for line, value in zip(lines, facts(scenario.model, words), strict=True):
             line.set_value(value)
 
     return Part("model", [row, *lines], _summary, refresh, details)
-
-
-def _changes(scenario: Scenario, model: object) -> Sequence[tuple[str, object]]:
-    assert isinstance(model, Model)
-    return model_changes(scenario, model)
 
 
 def _summary(scenario: Scenario, words: Words) -> str:

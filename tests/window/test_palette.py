@@ -90,6 +90,20 @@ def test_a_name_that_states_its_format_gives_both(
     assert now() == (model, weights, engine)
 
 
+def test_a_model_that_lowers_the_maximum_length_says_so(window: MainWindow) -> None:
+    """Qwen3-8B was trained for 40,960 tokens (max_position_embeddings of its config.json)."""
+    document, forms = window.document, window.workspace.forms
+    document.set_value("engine.max_model_len", 65536)
+    document.end_merge()
+    row = forms.row_of("model")
+    assert row is not None and not row.reason.text()
+    row.commit(forms.catalogue.model("Qwen/Qwen3-8B"))
+    assert document.scenario.engine.max_model_len == 40960
+    assert "65,536" in row.reason.text() and "40,960" in row.reason.text()
+    document.undo()
+    assert not row.reason.text()
+
+
 def test_words_of_a_query_are_found_in_any_order() -> None:
     assert match("3090 qwen", "Qwen3-32B on two RTX 3090") is not None
     assert match("qwen 4090", "Qwen3-32B on two RTX 3090") is None
