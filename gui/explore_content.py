@@ -216,8 +216,11 @@ def detail(picture: Picture, scenario: Scenario, words: Words) -> str:
     count, device = scenario.deployment.accelerators, scenario.accelerator.name
     place = f"{count} × {device}" if count > 1 else device
     paths = (picture.x.path, picture.y.path)
-    key = "explore.shows" if "accelerator" in paths else "explore.shows_on"
-    text = words(key, result=name, model=scenario.model.name, place=place)
+    key = "explore.shows_on"
+    if "accelerator" in paths:
+        counted_too = {"deployment.accelerators", "deployment.tensor_parallel"}.isdisjoint(paths)
+        key = "explore.shows_count" if count > 1 and counted_too else "explore.shows"
+    text = words(key, result=name, model=scenario.model.name, place=place, count=count)
     best = best_cell(picture)
     if best is None:
         return text

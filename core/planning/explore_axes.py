@@ -39,6 +39,22 @@ _FIXED_ENDS = {
     "speculative.acceptance": (0.0, 0.95),
 }
 _MOST_DEVICES = 24
+# Always among the GPUs: what most people rent or own.
+_USUAL = frozenset(
+    (
+        "A10",
+        "A100 SXM4 80GB",
+        "L4",
+        "L40S",
+        "H100 SXM5 80GB",
+        "H200 SXM 141GB",
+        "B200 SXM",
+        "RTX 3090",
+        "RTX 4090",
+        "RTX 5090",
+        "RTX PRO 6000 Blackwell Server",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +192,9 @@ def _category(scenario: Scenario, path: str) -> Axis:
         devices = _devices(scenario)
         return Axis(path, devices, tuple(d.name for d in devices))
     if path == "precision.weights":
-        keys = weight_formats_of(scenario.engine.name)
+        own, spread = scenario.precision.weights, _has_experts(scenario)
+        offered = weight_formats_of(scenario.engine.name)
+        keys = tuple(k for k in offered if spread or k == own or not _is_for_experts(k))
         return Axis(path, keys, tuple(WEIGHT_FORMATS[k].label for k in keys))
     if path == "precision.kv_cache":
         keys = cache_formats_of(scenario.engine.name, scenario.precision.weights)
@@ -186,8 +204,18 @@ def _category(scenario: Scenario, path: str) -> Axis:
     return Axis(path, degrees, tuple(f"TP {n}" for n in degrees))
 
 
+def _has_experts(scenario: Scenario) -> bool:
+    return any(group.channel_mixer.kind == "moe" for group in scenario.model.architecture.groups)
+
+
+def _is_for_experts(key: str) -> bool:
+    """Whether a format is another one's name for a model without experts."""
+    form = WEIGHT_FORMATS[key]
+    return form.narrow <= {"expert"} or form.expert_bits is not None or key == "gguf_mxfp4_moe"
+
+
 def _devices(scenario: Scenario) -> tuple[Accelerator, ...]:
-    """GPUs of the vendor, by bandwidth: the scenario's own and those most like it that are not older."""
+    """GPUs of the vendor, by bandwidth: the scenario's own, usual ones, and those most like it not older."""
     own = scenario.accelerator
     least = min(own.year or 2020, 2020)
     alike = [
@@ -197,6 +225,7 @@ def _devices(scenario: Scenario) -> tuple[Accelerator, ...]:
     ]
     alike = [d for d in alike if d.form_factor != "Laptop" and "one of" not in d.name]
     alike.sort(key=lambda d: abs(math.log(d.memory_bandwidth_gbps / own.memory_bandwidth_gbps)))
+    alike.sort(key=lambda d: d.name not in _USUAL)  # these first, the rest in the order that it has
     chosen = [own, *alike[: _MOST_DEVICES - 1]]
     return tuple(sorted(chosen, key=lambda d: (d.memory_bandwidth_gbps, d.memory_gb_nominal, d.name)))
 

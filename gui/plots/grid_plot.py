@@ -372,9 +372,15 @@ class GridPlot(QWidget):
                 edge = at
 
     def names(self) -> tuple[str, str]:
-        """Names of the inputs, across and upwards."""
+        """Names of the inputs, across and upwards; of GPUs their order too."""
         assert self.picture is not None
-        return axis_name(self.picture.x, self._words), axis_name(self.picture.y, self._words)
+        first, second = (
+            self._words("explore.by_bandwidth", name=axis_name(axis, self._words))
+            if axis.path == "accelerator"
+            else axis_name(axis, self._words)
+            for axis in (self.picture.x, self.picture.y)
+        )
+        return first, second
 
 
 def _tick_text(axis: Axis, value: float) -> str:

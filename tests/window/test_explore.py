@@ -4,6 +4,7 @@ import itertools
 import math
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,13 +13,14 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from core.estimator import estimate
+from core.files import scenario_file
 from core.planning.explore import RESULTS, result_of
 from core.planning.explore_axes import Axis, axis_for
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui import theme as themes
 from gui.exploration import Exploration, Picture, _pictures
-from gui.explore_content import breaks, headline, nearest, place_of, places, ticks
+from gui.explore_content import breaks, detail, headline, nearest, place_of, places, ticks
 from gui.fields.range_edit import read_range
 from gui.plots.contour import contours, eased, smoothed
 from gui.plots.heat_map import HeatMap
@@ -342,6 +344,27 @@ def test_the_sentence_says_how_far_the_targets_are_met(scenario: Scenario) -> No
     none = np.zeros_like(meets)
     picture = Picture(scenario, x, y, "output_throughput", none * 1.0, none, none, 1.0, 0.1)
     assert headline(picture, scenario, words) == words("explore.says.nothing_starts")
+
+
+def test_gpus_and_formats_are_those_that_say_something(qtbot: QtBot, samples: list[Path]) -> None:
+    """What most people rent is among the GPUs; formats of experts alone are BF16 for a dense model."""
+    dense, sparse = scenario_file.load(samples[1]), scenario_file.load(samples[2])
+    gpus, formats = axis_for(dense, "accelerator"), axis_for(dense, "precision.weights")
+    assert {"RTX 3090", "H100 SXM5 80GB", "A100 SXM4 80GB", "L40S"} <= set(gpus.labels)
+    assert len(gpus.labels) == 24
+    bandwidths = [device.memory_bandwidth_gbps for device in gpus.values]  # type: ignore[attr-defined]
+    assert bandwidths == sorted(bandwidths)
+    assert not any("experts" in label for label in formats.labels) and "FP8 per tensor" in formats.labels
+    assert any("experts" in label for label in axis_for(sparse, "precision.weights").labels)
+
+    formats = Axis(formats.path, formats.values[:2], formats.labels[:2])
+    gpus = Axis(gpus.path, gpus.values[:2], gpus.labels[:2])
+    picture = [one for one in _pictures(dense, gpus, formats, "concurrent_users") if one is not None][-1]
+    assert "on 2 GPUs of each kind" in detail(picture, dense, Words("en"))
+    heat = HeatMap(Words("en"))
+    qtbot.addWidget(heat)
+    heat.show_picture(picture)
+    assert "by bandwidth" in heat.caption()
 
 
 def test_a_contour_follows_a_circle() -> None:
