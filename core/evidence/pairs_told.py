@@ -18,6 +18,7 @@ from core.memory.capacity import Change
 from core.reports.as_json import to_json
 from core.reports.as_text import table
 from core.results import Estimate
+from core.spec.checks import LABELS
 from core.units import show_bytes, show_count, show_time, three_digits
 from core.words import Words, percent
 
@@ -84,7 +85,7 @@ def _groups(pairs: Sequence[Pair], words: Words) -> list[str]:
             percent(inside),
         )
         name = words(f"measured.figures.{figure}")
-        rows.append([engine, device, name, str(len(found)), *map(words.phrase, shares)])
+        rows.append([LABELS.get(engine, engine), device, name, str(len(found)), *map(words.phrase, shares)])
     return table(rows, (3, 4, 5, 6))
 
 
