@@ -88,7 +88,8 @@ def _sound_part(content: bytes, unsound: set[str]) -> Choices:
 def window_settings(path: Path) -> QSettings:
     """The store of geometry and splitter, emptied when another layout wrote it."""
     settings = QSettings(str(path), QSettings.Format.IniFormat)
-    if settings.value("layout", 0, int) != LAYOUT_VERSION:
+    # As text: what stands in a damaged file may be no number that fits.
+    if str(settings.value("layout", "")) != str(LAYOUT_VERSION):
         settings.clear()
         settings.setValue("layout", LAYOUT_VERSION)
     return settings
