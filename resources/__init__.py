@@ -3,12 +3,14 @@
 Works from a source tree and from a frozen build alike; names are relative and use "/".
 """
 
-from importlib.resources import files
+from pathlib import Path
+
+_HERE = Path(__file__).parent  # importlib.resources would load archives and temporary files with it
 
 
 def read_bytes(name: str) -> bytes:
     """Contents of the packaged file ``name``, for example ``data/models/llama.json``."""
-    return files("resources").joinpath(*name.split("/")).read_bytes()
+    return _HERE.joinpath(*name.split("/")).read_bytes()
 
 
 def read_text(name: str) -> str:
@@ -18,5 +20,5 @@ def read_text(name: str) -> str:
 
 def names(folder: str, suffix: str = "") -> list[str]:
     """Names of the files in a packaged folder, sorted, as ``folder/name``."""
-    place = files("resources").joinpath(*folder.split("/"))
+    place = _HERE.joinpath(*folder.split("/"))
     return sorted(f"{folder}/{f.name}" for f in place.iterdir() if f.is_file() and f.name.endswith(suffix))

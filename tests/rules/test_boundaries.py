@@ -56,7 +56,9 @@ def test_pyqtgraph_is_imported_in_one_file() -> None:
 
 
 def test_packaged_files_are_opened_in_one_file() -> None:
-    users = [name(p) for p in sources(*PACKAGES) if any("importlib.resources" in i for i in imports(p))]
+    for path in sources(*PACKAGES):
+        assert not any("importlib.resources" in i for i in imports(path)), name(path)
+    users = [name(p) for p in sources(*PACKAGES) if "Path(__file__)" in p.read_text(encoding="utf-8")]
     assert users == ["resources/__init__.py"]
 
 
