@@ -66,9 +66,11 @@ def source_date() -> int:
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
     if given.isdecimal():
         return int(given)
-    asked = subprocess.run(
-        ["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    line = ["git", "log", "-1", "--format=%ct"]
+    try:
+        asked = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+    except OSError:  # a machine without it
+        return EPOCH
     told = asked.stdout.strip()
     return int(told) if asked.returncode == 0 and told.isdecimal() else EPOCH
 
