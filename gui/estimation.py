@@ -16,14 +16,13 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from core.errors import InferometerError, Problem
 from core.estimator import estimate
-from core.planning.curves import WorkloadCurves
 from core.planning.started import Started, started
-from core.planning.sweep import workload_curves
 from core.results import Estimate
 from core.spec.scenario import Scenario
 from gui.document import Document
 
 if TYPE_CHECKING:
+    from core.planning.curves import WorkloadCurves
     from core.planning.request_life import RequestLife
 
 # What a tab of plots needs: curves over users; the operators of a step; the course of a request.
@@ -120,6 +119,8 @@ class Estimation(QObject):
 
     def _emit_view(self, point: Estimate, revision: int) -> None:
         if self._view == "curves":
+            from core.planning.sweep import workload_curves  # after the first paint
+
             self.curves = workload_curves(point.scenario, point)
             self.curves_ready.emit(self.curves, point, revision)
         elif self._view == "operators":

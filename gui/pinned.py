@@ -7,15 +7,17 @@ pin taken away comes back by ``take_back``.  The recovery file keeps them.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import InferometerError
 from core.estimator import estimate
-from core.planning.curves import WorkloadCurves
-from core.planning.sweep import workload_curves
 from core.results import Estimate
 from core.spec.scenario import Scenario
+
+if TYPE_CHECKING:
+    from core.planning.curves import WorkloadCurves
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _numbers = count(1)
@@ -87,10 +89,12 @@ class Pinned(QObject):
             found = self._points[pin.key] = estimate(pin.scenario)
         return found
 
-    def curves_of(self, pin: Pin) -> WorkloadCurves:
+    def curves_of(self, pin: Pin) -> "WorkloadCurves":
         """The curves of a pin, worked out once.  Raises InferometerError."""
         found = self._curves.get(pin.key)
         if found is None:
+            from core.planning.sweep import workload_curves  # comes with the first plots
+
             found = self._curves[pin.key] = workload_curves(pin.scenario, self.estimate_of(pin))
         return found
 

@@ -6,6 +6,7 @@ Both take the life of a request from ``core.serving.lifecycle`` and work on arra
 """
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,13 +20,15 @@ from core.latency.textbook import TextbookPlan, textbook_plan
 from core.memory.build import plan_memory
 from core.quantities import EXPECTED, FloatArray
 from core.serving.breakdown import engine_phase, textbook_phase
-from core.serving.disaggregated import Pools, curve_of_pools, disaggregated, disaggregated_open
 from core.serving.lifecycle import Lengths, Life, live
 from core.serving.limits import batch_limits, occupancy
 from core.serving.load import LoadCurve, Phase
 from core.serving.textbook_load import textbook_closed, textbook_open
 from core.spec.calibration import Calibration
 from core.spec.scenario import Scenario
+
+if TYPE_CHECKING:
+    from core.serving.disaggregated import Pools
 
 _OPEN_POINTS = 48
 
@@ -73,11 +76,13 @@ def prepare(
     return replace(service, readers=readers, hand_over=each)
 
 
-def _pools(service: Service, kv_tokens: float) -> Pools | None:
+def _pools(service: Service, kv_tokens: float) -> "Pools | None":
     """Both sides of a service that reads prompts apart; None of any other."""
     plan = service.plan
     if not service.readers or isinstance(plan, TextbookPlan):
         return None
+    from core.serving.disaggregated import Pools  # few need it, so that it is not loaded at the start
+
     most = room(service, kv_tokens)
     return Pools(plan, service.readers, plan, service.replicas, most, service.hand_over, 1.0)
 
@@ -123,6 +128,8 @@ def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCu
         prompt = lengths.prefix + lengths.prompt
         return textbook_closed(service.plan, users, service.replicas, limit, prompt, lengths.output)
     if (pools := _pools(service, kv_tokens)) is not None:
+        from core.serving.disaggregated import curve_of_pools, disaggregated
+
         return curve_of_pools(pools, lengths, disaggregated(pools, lengths, users), users)
     here = np.maximum(users / service.replicas, 1.0)
     # With fewer users than replicas some replicas idle.
@@ -146,6 +153,8 @@ def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> L
         prompt = lengths.prefix + lengths.prompt
         return textbook_open(service.plan, rate, service.replicas, limit, prompt, lengths.output)
     if (pools := _pools(service, kv_tokens)) is not None:
+        from core.serving.disaggregated import curve_of_pools, disaggregated_open
+
         return curve_of_pools(pools, lengths, disaggregated_open(pools, lengths, rate), None)
     here = rate / service.replicas
     # An arrival finds as many others as there are on average; with them it makes one more.

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu
 
 from core.catalog.models import load_model
 from core.files import scenario_file
+from core.planning import sweep
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui import estimation
@@ -61,7 +62,7 @@ def test_plots_that_could_not_be_worked_out_say_that_they_are_old(
     window.load_plots()
     (first, *_) = window.workspace.plots
     assert first.look() == "plain" and first.curves is not None
-    monkeypatch.setattr(estimation, "workload_curves", broken)
+    monkeypatch.setattr(sweep, "workload_curves", broken)
     window.document.set_value("workload.users", 6)
     window.estimation.start()
     window.estimation._work_out_view()
