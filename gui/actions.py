@@ -142,8 +142,3 @@ class Actions:
         keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         text = action.text().rstrip("…")
         return f"{text} ({keys})" if keys else text
-
-
-def icon_of(key: ActionId) -> str:
-    """Name of the drawing of a command."""
-    return next(command.icon for command in COMMANDS if command.id == key)

@@ -77,11 +77,6 @@ class Pinned(QObject):
         """The same as a column: 0 for the scenario under edit, 1 for the first pin."""
         return next((i for i, pin in enumerate(self.pins, 1) if pin.key == self.baseline), 0)
 
-    @property
-    def can_take_back(self) -> bool:
-        """Whether there is something to take back."""
-        return bool(self._before)
-
     def estimate_of(self, pin: Pin) -> Estimate:
         """The estimate of a pin, worked out once.  Raises InferometerError."""
         found = self._points.get(pin.key)

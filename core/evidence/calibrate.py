@@ -28,7 +28,6 @@ from core.evidence.measure_next import Measurement, measurements
 from core.evidence.pairing import Comparison, Pair
 from core.quantities import FloatArray
 from core.spec.calibration import (
-    EFFICIENCIES,
     FACTORS,
     Calibration,
     CalibrationErrors,
@@ -382,8 +381,3 @@ def _sources(
             )
         )
     return tuple(found[:10_000])
-
-
-def is_efficiency(name: FactorName) -> bool:
-    """Whether a factor above one means faster."""
-    return name in EFFICIENCIES

@@ -69,7 +69,6 @@ class Overheads(Spec):
     waiting_request_ms: dict[ModelKind, float]
     own_prefill: float = Field(ge=1)
     burst: float = Field(gt=0)  # share of the others' prompts that stand before one's own
-    arrival: float = Field(ge=0)
     separate_prompts: bool = False  # prompts are read in steps without decodes
     eras: tuple[Era, ...]
 

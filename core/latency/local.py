@@ -354,7 +354,6 @@ def _overheads(profile: LocalProfile) -> Overheads:
         waiting_request_ms=dict.fromkeys(_KINDS, profile.serving.waiting_request_ms),
         own_prefill=1,
         burst=profile.serving.burst,
-        arrival=profile.serving.arrival,
         eras=(),
     )
 

@@ -45,7 +45,6 @@ class Serving(Spec):
     first_token_ms: float = Field(ge=0)
     waiting_request_ms: float = Field(ge=0)
     burst: float = Field(gt=0)  # share of the others' prompts that stand before one's own
-    arrival: float = Field(ge=0)
 
 
 class Shapes(Spec):

@@ -13,7 +13,7 @@ from gui.icons import icon
 from gui.theme import manager, theme
 from gui.widgets import paint
 from gui.widgets.derivation_content import DerivationText, StepText
-from gui.widgets.derivation_step import LINE, StepView
+from gui.widgets.derivation_step import StepView
 from gui.widgets.link_button import LinkButton
 from gui.widgets.scrolling import bring_into_sight
 from gui.widgets.small_print import Print
@@ -301,10 +301,6 @@ class DerivationView(QWidget):
     def wanted_height(self) -> int:
         """Pixels that show everything."""
         return theme().px(_HEAD) + self._column.height()
-
-    def least_height(self) -> int:
-        """Head and a few steps."""
-        return theme().px(_HEAD + 8 * LINE)
 
     def _lay_out(self) -> None:
         width = max(160, self.width())
