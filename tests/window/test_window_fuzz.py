@@ -23,7 +23,7 @@ from core.spec.scenario import Scenario
 from core.units import show_memory_in
 from gui import theme as themes
 from gui.actions import COMMANDS
-from gui.dialogs.service import AnswerDone, FileDone, Question
+from gui.dialogs.service import AnswerDone, FileDone, FilesDone, Question
 from gui.paths import Paths
 from gui.window import MainWindow
 
@@ -77,6 +77,9 @@ class Wild:
     def choose(self, parent: QWidget, start: Path, done: FileDone) -> None:
         done(self.rng.choice(self.files))
 
+    def choose_several(self, parent: QWidget, start: Path, done: FilesDone) -> None:
+        done([path for path in self.files if path is not None and self.rng.random() < 0.5])
+
     def ask(self, parent: QWidget, question: Question, done: AnswerDone) -> None:
         done(self.rng.choice(question.answers))
 
@@ -86,6 +89,7 @@ class Wild:
             if name.startswith(("open_", "save_")):
                 setattr(dialogs, name, self.choose)
         vars(dialogs)["ask"] = self.ask
+        vars(dialogs)["open_runs"] = self.choose_several
 
 
 def close_popups() -> None:
