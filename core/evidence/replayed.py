@@ -37,6 +37,14 @@ class Replay:
     before: tuple[float, ...] = ()  # rates of the sweep's earlier passes
 
 
+def spread_of(mean: float, median: float) -> float:
+    """Standard deviation over the mean of lognormal lengths: mean / median = exp(sigma^2 / 2).
+
+    0 where the median is not below the mean, as of no lognormal lengths.
+    """
+    return float(np.sqrt(max((mean / median) ** 2 - 1.0, 0.0)))
+
+
 def replayed(replay: Replay, seeds: int = 3) -> dict[tuple[str, str], float]:
     """Figures of the last pass in s, (``ttft`` or ``tpot``, ``mean``, ``median`` or ``p99``); mean of seeds.
 

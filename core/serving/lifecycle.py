@@ -18,7 +18,7 @@ has room for,
     q = r / (2 (1 - r / k))        s = q own / life (1 - 1 / k)
 
 the wait of regular service (M/D/1) where a prompt fills a step; where more have room, those that have
-come are read side by side in the next one.
+come are read side by side in the next one.  The server takes w for each that waits, s of the others.
 
 Closed loop: a user asks when an answer ends, that is when a step ends, and in steps prompts are short
 however long they take: those who read and those who decode go through the same steps.  So nobody waits
@@ -304,6 +304,10 @@ class _Open(_Loop):
     def waiting(self) -> FloatArray:
         """Those that do not decode."""
         return np.asarray(1.0 - self.share)
+
+    def server_wait(self, before: FloatArray) -> FloatArray:
+        """As often as somebody waits: nobody starts together with everybody else."""
+        return np.asarray(before * (1e-3 * self.over.waiting_request_ms[self.plan.kind]))
 
     def waits(self, read: _Reading) -> _Waits:
         """What is being read, and what stands before it: M/D/1 where a prompt fills a step, less where

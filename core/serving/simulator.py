@@ -215,7 +215,7 @@ class Run:
             active.collides, active.crowded, active.alone = server.collide, server.crowded, own
         else:
             waiting = len(replica.waiting) + len(replica.reading) + replica.approaching
-            way += server.each * min(waiting / server.burst, len(replica.running))
+            way += server.each * min(waiting, len(replica.running))
         replica.approach(asked.time)
         if self._static:
             self._push(asked.time + way, (active, replica))
@@ -274,8 +274,7 @@ class _Server:
 
     base: float  # s
     own: float  # of the time of the own prompt
-    each: float  # s for each other request
-    burst: float  # share of the others that counts where fewer wait
+    each: float  # s for each other request: of users each, of a stream one that waits at the moment
     inside: float = 0.0  # users: others that count at most; 0: those that wait at the moment
     collide: float = 0.0  # s by which users who start together wait for each other's prompts
     crowded: bool = False  # users wait for room besides
@@ -296,11 +295,11 @@ def _server(service: Service, steady: LoadCurve | None) -> _Server | None:
     own = 0.0 if service.readers else over.own_prefill - 1.0
     terms = None if steady is None else steady.terms
     if terms is None:
-        return _Server(base, own, each, over.burst)
+        return _Server(base, own, each)
     others = max(float(terms.inside[0]) - 1.0, 1e-9)
     collide = over.burst * others * float(terms.added[0]) + 0.5 * float(terms.step[0])
     crowded = bool(steady is not None and steady.queue_seconds[EXPECTED, 0] > 0.0)
-    return _Server(float(terms.server[0]), own, float(terms.wait[0]), over.burst, others, collide, crowded)
+    return _Server(float(terms.server[0]), own, float(terms.wait[0]), others, collide, crowded)
 
 
 def _life(steady: LoadCurve | None, scenario: Scenario) -> float:
