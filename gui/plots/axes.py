@@ -1,5 +1,7 @@
 """Axes, names inside panels, and the words of an empty plot, in pixels."""
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import QRectF
 
 from gui.plots.area import Panel
@@ -36,9 +38,20 @@ def axes(draw: Draw, panel: Panel, *, numbers: bool = True) -> None:
             draw.text(panel.px(value), middle, text, current.ink3, align="centre", keep=False)
 
 
-def panel_title(draw: Draw, panel: Panel) -> None:
-    """The name inside a panel, always at the same place: a line that passes goes behind it."""
+def panel_title(draw: Draw, panel: Panel, spans: Iterable[tuple[float, float]] = ()) -> None:
+    """The name inside a panel, at its upper left; a curve that passes goes behind it.
+
+    ``spans`` are left and right of upright lines with their flags: the name moves to the right of those
+    that it would stand on.
+    """
     x, y = panel.rect.left() + 2, panel.py(panel.y.end) - draw.theme.px(11)
+    width = draw.width(panel.title, "caption_medium")
+    first = x
+    for left, right in sorted(spans):
+        if x - 4 < right and left < x + width + 4:
+            x = right + 7
+    if x + width > panel.rect.right():
+        x = first
     place = draw.rect_of(x, y, panel.title, "caption_medium", "left")
     draw.fill(place.adjusted(-2, 1, 3, -1), draw.theme.canvas)
     draw.text(x, y, panel.title, draw.theme.ink2, role="caption_medium")

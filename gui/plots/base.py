@@ -229,14 +229,15 @@ class PlotPane(Pane):
         x = panel.px(float(xs[seen][-1])) + 4
         badge(draw, x, panel.py(float(ys[seen][-1])), ghost.label, ghost.series, panel.rect)
 
-    def operating_line(self, draw: Draw, panels: list[Panel], users: float) -> None:
-        """The accent line through the panels, from under its flag down."""
+    def operating_line(self, draw: Draw, panels: list[Panel], users: float) -> QRectF:
+        """The accent line through the panels, from under its flag down; where the flag is."""
         x = panels[0].px(users)
-        draw.flag(x, panels[0].rect.top(), self.users_text(users), panels[0].rect)
+        flag = draw.flag(x, panels[0].rect.top(), self.users_text(users), panels[0].rect)
         top = panels[0].rect.top() + FLAG_HEIGHT * draw.theme.scale
         for panel in panels:
             start = top if panel is panels[0] else panel.rect.top()
             draw.line(x, start, x, round(panel.rect.bottom()), draw.theme.accent)
+        return flag
 
     def ring(self, draw: Draw, x: float, y: float) -> None:
         """The handle."""

@@ -249,11 +249,15 @@ class LatencyOverUsers(PlotPane):
         is_set = curves.change is None and has_point(estimate)  # the curves are those of the scenario itself
         if self.pointer is not None:
             self.crosshair(draw, panels, self.pointer)
+        upright = []  # lines that the names of the panels make room for
         if is_set:
-            self.operating_line(draw, panels, users)
+            flag = self.operating_line(draw, panels, users)
+            upright.append((flag.left(), flag.right()))
+        if curves.full_at < panels[0].x.end:
+            upright.append((panels[0].px(curves.full_at),) * 2)
         self._dots(draw, curves)
         for part in self.parts:
-            panel_title(draw, part.panel)
+            panel_title(draw, part.panel, upright)
             self._obstacles(draw, part, curves, estimate)
             panel = part.panel
             if is_set:

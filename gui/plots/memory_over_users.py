@@ -1,5 +1,7 @@
 """Memory of one device over users: the stack at the scenario's length, a thin line for each other length."""
 
+from itertools import product
+
 import numpy as np
 from PySide6.QtCore import QRectF
 
@@ -323,18 +325,15 @@ class MemoryOverUsers(PlotPane):
         line = current.px(16)
         if panel.height_of(weights) > line + 6:
             y = panel.py(weights) + min(panel.height_of(weights) / 2, current.px(36))
-            for dy in (0, 14, -14):
-                bounds = QRectF(
-                    panel.rect.left(), panel.py(weights) + 4, panel.rect.width(), panel.height_of(weights)
-                )
-                if draw.text_if_free(
-                    panel.rect.left() + 6,
-                    y + dy,
-                    self.words("ledger.weights"),
-                    current.ink2,
-                    bounds,
-                    role="caption_medium",
-                ):
+            bounds = QRectF(
+                panel.rect.left(), panel.py(weights) + 4, panel.rect.width(), panel.height_of(weights)
+            )
+            text = self.words("ledger.weights")
+            lefts = [panel.rect.left() + 6]
+            if self.estimate is not None:  # the operating line may stand at the very left
+                lefts.append(panel.px(users_of(self.estimate)) + 8)
+            for left, dy in product(lefts, (0, 14, -14)):
+                if draw.text_if_free(left, y + dy, text, current.ink2, bounds, role="caption_medium"):
                     break
         name = self.words("ledger.kv_cache")
         stop = (
@@ -349,14 +348,24 @@ class MemoryOverUsers(PlotPane):
             panel.px(stop) - panel.rect.left() - 6,
             base - panel.rect.top() - 2,
         )
-        y = base - current.px(11)
         rights = [place.right(), panel.px(users_of(self.estimate)) - 8 if self.estimate else place.right()]
-        for right in rights:
+        lowest, step = base - current.px(11), current.px(2)
+        rows = [lowest - step * i for i in range(max(1, int((lowest - place.top()) // step)))]
+        for y, right in product(rows, rights):
             left = right - draw.width(name, "caption_medium")
             edge = at(panel.value_at(left), curves.memory_users, curves.memory.bytes) / memory_size()
-            if panel.py(edge) < y - line / 2 and draw.text_if_free(
+            if panel.py(edge) < y - current.px(7) and draw.text_if_free(
                 right, y, name, current.ink2, place, role="caption_medium", align="right"
             ):
+                return
+        # A thin line of another length gives way where nothing else is free.
+        for right in rights:
+            plate = draw.rect_of(right, lowest, name, "caption_medium", "right").adjusted(-2, 1, 2, -1)
+            edge = at(panel.value_at(plate.left()), curves.memory_users, curves.memory.bytes) / memory_size()
+            above = panel.py(edge) < plate.top() and place.left() < plate.left()
+            if above and draw.vacant(plate):
+                draw.fill(plate, current.ledger_tint["kv_cache"])
+                draw.text(right, lowest, name, current.ink2, role="caption_medium", align="right")
                 return
 
     def reading_at(self, users: float, curves: WorkloadCurves, estimate: Estimate) -> str:

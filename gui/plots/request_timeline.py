@@ -359,7 +359,7 @@ class RequestTimeline(Pane):
             if draw.text_if_free(first + 8, y + current.px(dy), text, current.ink2, panel.rect):
                 break
         draw.ring(first, y, current.ink, size=6, edge=1.6)
-        panel_title(draw, panel)
+        panel_title(draw, panel, [(first, first)])
 
     def _shown(self, size: float) -> Shown:
         return Shown(three_digits(size / self._size), self._size_unit)

@@ -17,7 +17,7 @@ from gui.plots.area import Curve, Look
 from gui.plots.draw import Align, Draw, text_width
 from gui.plots.log_axis import log_axis
 from gui.plots.pane import Pane
-from gui.plots.roofline_content import RooflineData, roofline_of, wrapped
+from gui.plots.roofline_content import Dot, RooflineData, roofline_of, wrapped
 from gui.plots.roofline_marks import Place, around, distance, sentence, within
 from gui.plots.step_content import requests_in
 from gui.plots.tab_ghosts import MOST, Other, mark_operators, rooflines_of
@@ -27,6 +27,11 @@ _TERA = 1e12
 _LEAST, _MOST = 3.0, 13.0  # radius of a point: no share, all of the step
 _REACH = 26.0  # pixels from the pointer to the point that it reads
 _LEAST_NAMED = 0.002  # share below which a point has no name of its own
+
+
+def _radius(dot: Dot, scale: float) -> float:
+    """Pixels: the area goes with the share of the step."""
+    return (_LEAST + (_MOST - _LEAST) * math.sqrt(min(1.0, max(0.0, dot.share)))) * scale
 
 
 class Roofline(Pane):
@@ -160,12 +165,20 @@ class Roofline(Pane):
             y = within(self.y_axis, dot.rate / _TERA)
             if not (math.isfinite(x) and math.isfinite(y)):
                 continue
-            beyond = self.x_axis.place(dot.intensity) < 0 or self.y_axis.place(dot.rate / _TERA) < 0
-            if beyond and dot.share <= _LEAST_NAMED:
+            at_the_edge = not (0.03 < x < self.x_axis.end - 0.03 and y > 0)
+            if at_the_edge and dot.share <= _LEAST_NAMED:
                 continue
-            radius = (_LEAST + (_MOST - _LEAST) * math.sqrt(min(1.0, max(0.0, dot.share)))) * scale
+            radius = _radius(dot, scale)
             found.append(Place(dot, self.panel.px(x), self.panel.py(y), radius))
         return found
+
+    def layout_panels(self, inner: QRectF) -> None:
+        """Room at the right for the half of a point that stands at the very end."""
+        self.panel.rect = inner
+        if self.data is None:
+            return
+        beyond = max((place.x + place.radius for place in self._placed(self.data)), default=0.0)
+        self.panel.rect = inner.adjusted(0, 0, -max(0.0, math.ceil(beyond - inner.right())), 0)
 
     def paint_over(self, draw: Draw) -> None:
         """Names of the ceilings, points, names of the points."""

@@ -223,6 +223,8 @@ class ThroughputLatency(PlotPane):
             if abs(load.users[index] - users) < 0.5:
                 continue
             places.append((panel.px(x), panel.py(y), float(load.users[index])))
+        known = {count for _, _, count in places}
+        places = [*(end for end in self._end(curves) if end[2] not in known), *places]
         kept: list[tuple[float, float, float]] = []
         for px, py, count in reversed(places):  # the most users first: they are asked for
             if all(math.hypot(px - x, py - y) >= _APART for x, y, _ in kept):
@@ -243,6 +245,16 @@ class ThroughputLatency(PlotPane):
                     align=align,
                 ):
                     break
+
+    def _end(self, curves: WorkloadCurves) -> list[tuple[float, float, float]]:
+        """The end of the curve, in pixels, with its users: there the cache is full."""
+        load, panel, full = curves.load, self.panel, curves.full_at
+        if load is None or not 1.0 <= full <= load.users[-1]:
+            return []
+        x, y = at(full, load.users, _tpot(load)) * self.factor, at(full, load.users, _throughput(load))
+        if not (panel.x.start <= x <= panel.x.end and y <= panel.y_end):
+            return []
+        return [(panel.px(x), panel.py(y), float(math.floor(full + 1e-6)))]
 
     def _region_name(self, draw: Draw, estimate: Estimate) -> None:
         target, panel = self._target_seconds(estimate), self.panel
