@@ -24,13 +24,14 @@ MOST_NEAR = 6
 MOST_AT_FIRST = 40  # rows while the search goes on: nobody reads on before they stand still
 HARDWARE_HEADS = (
     "rank", "hardware", "parallel", "weights", "price", "first_token", "per_token", "throughput", "bar",
-    "users", "state",
+    "energy", "users", "state",
 )  # fmt: skip
 MODEL_HEADS = (
     "rank", "model", "size", "weights", "parallel", "first_token", "per_token", "throughput", "bar",
     "users", "longest",
 )  # fmt: skip
 _SPARE = {"bar": 1, "parallel": 2, "size": 3, "users": 4, "longest": 5, "state": 6, "weights": 7}
+_BY_ENERGY = "energy"  # a rank, and the column that only it has
 _RIGHT = frozenset({"price", "first_token", "per_token", "throughput", "users", "size", "longest", "energy"})
 
 
@@ -83,7 +84,8 @@ def view_of(state: Recommendation | WhatRuns, scenario: Scenario, words: Words) 
         heads = columns(MODEL_HEADS, 0.95, words)
         return View(tuple(heads), tuple(rows), tuple(entries), tuple(size_points(state)))
     rows, entries = hardware_rows(state, scenario.search.rank, words)
-    heads = columns(HARDWARE_HEADS, scenario.simulation.percentile, words)
+    names = hardware_heads(scenario.search.rank)
+    heads = columns(names, scenario.simulation.percentile, words)
     points = price_points(state, words)
     why = failure_table(state.failures, words)
     return View(tuple(heads), tuple(rows), tuple(entries), tuple(points), why)
@@ -107,6 +109,10 @@ def headline(found: Found, scenario: Scenario, words: Words) -> tuple[str, str]:
     if state.near:
         near = state.near[0]
         line = words("recommending.nearest", what=what(near, words), reason=near_reason(near, words))
+    elif state.failures:
+        worst = max(state.failures, key=lambda failure: failure.count)
+        said = {"count": show_count(worst.count), "total": show_count(state.total)}
+        line = words("recommending.mostly", reason=words.phrase(report.reason(worst)), **said)
     return words.phrase(report.headline(state)), line
 
 
@@ -152,12 +158,18 @@ def near_reason(offer: Offer, words: Words) -> str:
 # -- tables --------------------------------------------------------------------------------------
 
 
+def hardware_heads(rank: str) -> tuple[str, ...]:
+    """The columns of a search that is ranked by ``rank``."""
+    return tuple(head for head in HARDWARE_HEADS if head != _BY_ENERGY or rank == _BY_ENERGY)
+
+
 def columns(heads: Sequence[str], share: float, words: Words) -> list[Column]:
     """The heads of a table."""
     made = []
     for head in heads:
         if head in ("rank", "bar"):
-            made.append(Column("", width=40 if head == "rank" else 92, spare=_SPARE.get(head, 0)))
+            rank = head == "rank"
+            made.append(Column("", width=40 if rank else 92, spare=_SPARE.get(head, 0), fixed=rank))
         elif head == "state":
             title = words("recommending.heads.verified", p=f"{100 * share:g}")
             made.append(Column(title, spare=_SPARE[head]))
@@ -177,7 +189,7 @@ def hardware_rows(state: Recommendation, rank: str, words: Words) -> tuple[list[
         rows.append(_offer_row(offer, str(number), fastest, rank, words))
         entries.append(Entry(offer))
     if state.finished and state.near:
-        rows.append(_heading(words("recommending.near"), len(HARDWARE_HEADS)))
+        rows.append(_heading(words("recommending.near"), len(hardware_heads(rank))))
         entries.append(None)
         for offer in state.near[:MOST_NEAR]:
             rows.append(_offer_row(offer, "", fastest, rank, words))
@@ -199,7 +211,7 @@ def _offer_row(offer: Offer, rank: str, fastest: float, by: str, words: Words) -
     front = offer.on_frontier and not missed
     price = "–" if offer.price is None else f"${offer.price:,.0f}"
     reason = near_reason(offer, words) if missed else ""
-    energy = f"{three_digits(offer.joules_per_token)} J" if by == "energy" else ""
+    energy = (Cell(three_digits(offer.joules_per_token), medium, ink),) if by == _BY_ENERGY else ()
     note = not_measured(offer.scenario)
     cells = (
         Cell(rank, colour="ink3", icon="frontier" if front else "", icon_colour="accent_text",
@@ -212,8 +224,9 @@ def _offer_row(offer: Offer, rank: str, fastest: float, by: str, words: Words) -
         _time_cell(offer.time_to_first_token, "first_token" in missed, ink),
         _time_cell(offer.time_per_output_token, "per_token" in missed, ink),
         Cell(three_digits(offer.output_tokens_per_second), medium,
-             "warn" if "rate" in missed else ink, after=energy),
+             "warn" if "rate" in missed else ink),
         _bar(offer, fastest),
+        *energy,
         Cell(show_count(offer.most_users), medium, "warn" if "users" in missed else ink),
         _state_cell(offer, reason, words),
     )  # fmt: skip
@@ -309,10 +322,10 @@ def _model_row(runs: Runs, rank: str, fastest: float, words: Words) -> Row:
 def failure_table(failures: Sequence[Failure], words: Words) -> tuple[list[Column], list[Row]]:
     """How many fail why, with the one that comes nearest."""
     heads = [
-        Column(words("recommending.why_heads.count"), width=112),
+        Column(words("recommending.why_heads.count"), width=112, fixed=True),
         Column(words("recommending.why_heads.reason")),
         Column(words("recommending.why_heads.nearest"), stretch=True),
-        Column("", width=160, spare=1),
+        Column("", width=104, spare=1),
     ]
     most = max([failure.count for failure in failures], default=1)
     rows = [
@@ -320,7 +333,7 @@ def failure_table(failures: Sequence[Failure], words: Words) -> tuple[list[Colum
             (
                 Cell(show_count(failure.count), "body_semibold"),
                 Cell(words.phrase(report.reason(failure))),
-                Cell(words.phrase(report.nearest(failure)), colour="ink2"),
+                Cell(near := words.phrase(report.nearest(failure)), colour="ink2", tip=near),
                 Cell(bar=failure.count / most, bar_colour="ghost"),
             ),
             f"{show_count(failure.count)} {words.phrase(report.reason(failure))}",

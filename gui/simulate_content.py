@@ -57,6 +57,15 @@ def cards(result: SimulationResult, words: Words) -> tuple[Card, ...]:
     )
 
 
+def empty_cards(note: str, words: Words) -> tuple[Card, ...]:
+    """The cards without numbers; ``note`` says why the first has none."""
+    keys = ("first_token", "per_token", "goodput", "waiting", "preempted")
+    return tuple(
+        Card(key, words(f"simulating.figures.{key}"), value="–", note="" if i else note)
+        for i, key in enumerate(keys)
+    )
+
+
 def _timed(key: str, values: Distribution, target: float | None, share: float, words: Words) -> Card:
     """The median, and the percentile that must meet the target."""
     name = words(f"simulating.figures.{key}")
@@ -67,6 +76,7 @@ def _timed(key: str, values: Distribution, target: float | None, share: float, w
     shown = show_time(median)
     longest = 1.15 * max(values.p99.expected, target or 0.0, 1e-12)
     met = target is None or far <= target
+    late = target is not None and median > target
     limit = Shown("", "") if target is None else show_time(target)
     unit = "" if limit.unit == shown.unit else f" {limit.unit}"
     return Card(
@@ -74,7 +84,7 @@ def _timed(key: str, values: Distribution, target: float | None, share: float, w
         name,
         value=shown.number,
         unit=shown.unit,
-        state="" if met else "warn",
+        state="warn" if late else "",
         note=words("simulating.figures.far", rank=f"{100 * near:.0f}", value=time_in(far, shown.unit)),
         target="" if target is None else f"≤ {bare(limit.number)}{unit}",
         target_state="" if target is None else "good" if met else "warn",

@@ -26,6 +26,7 @@ QPushButton:focus {{ border: 2px solid {accent}; padding: 0 11px; min-height: {h
 QPushButton:disabled {{ color: {ink3}; background: {sunken}; border-color: {line}; }}
 QPushButton[kind="primary"] {{ background: {accent}; color: {on_accent}; border-color: {accent}; }}
 QPushButton[kind="primary"]:focus {{ border-color: {ink}; }}
+QPushButton[kind="primary"]:disabled {{ color: {ink3}; background: {sunken}; border-color: {line}; }}
 QPushButton[kind="small"] {{ min-height: {h22}px; padding: 0 10px; }}
 QPushButton[kind="small"]:focus {{ min-height: {h20}px; padding: 0 9px; }}
 QPushButton[kind="link"] {{ background: transparent; border: none; color: {accent_text}; padding: 0 2px; }}
@@ -60,6 +61,7 @@ QScrollBar::handle:horizontal {{ min-width: 28px; }}
 QScrollBar::handle:hover {{ background: {control}; }}
 QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
 QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+QAbstractScrollArea::corner {{ background: transparent; border: none; }}
 QSplitter::handle {{ background: {line}; }}
 """
 

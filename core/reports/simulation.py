@@ -11,7 +11,7 @@ from core.reports.as_json import to_json
 from core.reports.as_text import table
 from core.serving.results import Distribution, Over, SimulationResult
 from core.units import show_count, show_time, three_digits
-from core.words import Phrase, Words, percent
+from core.words import Phrase, Words, counted, percent
 
 FORMAT = "inferometer-simulation"
 SCHEMA = 1
@@ -38,9 +38,9 @@ def detail(result: SimulationResult) -> tuple[Phrase, ...]:
     if result.cache_full_seconds > 0.0:
         said.append(Phrase("simulate.detail.cache_full", {"time": _time(result.cache_full_seconds)}))
     if result.preempted:
-        said.append(Phrase("simulate.detail.preempted", {"requests": show_count(result.preempted)}))
+        said.append(counted("simulate.detail.preempted", result.preempted))
     if result.refused:
-        said.append(Phrase("simulate.detail.refused", {"requests": show_count(result.refused)}))
+        said.append(counted("simulate.detail.refused", result.refused))
     return tuple(said)
 
 

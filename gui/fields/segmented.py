@@ -83,10 +83,10 @@ class Segmented(QWidget):
     def _edges(self) -> list[int]:
         """Where segments begin and the last one ends: equal, unless a label needs more than its share."""
         count = max(1, len(self._choices))
-        font, pad = theme().font("body_medium"), theme().px(6)
-        needed = [paint.width(font, choice.label) + pad for choice in self._choices] or [1.0]
-        share = self.width() / count
-        parts = [share] * count if max(needed) <= share else [self.width() * n / sum(needed) for n in needed]
+        font, pad = theme().font("body_medium"), theme().px(16)
+        texts = [paint.width(font, choice.label) for choice in self._choices] or [1.0]
+        share, air = self.width() / count, (self.width() - sum(texts)) / count
+        parts = [share] * count if max(texts) + pad <= share else [wide + air for wide in texts]
         return [round(sum(parts[:index])) for index in range(count + 1)]
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

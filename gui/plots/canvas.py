@@ -1,5 +1,6 @@
 """A plot painted in pixels whose still part is kept as an image, so that a moving line costs little."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,8 @@ from core.quantities import FloatArray
 from gui.plots.draw import Draw
 from gui.plots.scales import UNIT, Axis
 from gui.theme import manager, theme
+
+_EDGE = 2.4  # px that the edges of an open mark take of its size
 
 
 class Canvas(QWidget):
@@ -79,6 +82,22 @@ def dots(draw: Draw, points: QPolygonF, colour: QColor, size: float, *, square: 
     draw.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     draw.painter.setPen(pen)
     draw.painter.drawPoints(points)
+
+
+def rings(draw: Draw, points: QPolygonF, colour: QColor, size: float, *, square: bool = False) -> None:
+    """Many open marks, each over the one before, so that those close together can be told apart."""
+    ratio = max(1.0, draw.painter.deviceTransform().m11())
+    side = math.ceil(size) + 3
+    stamp = QPixmap(QSize(round(side * ratio), round(side * ratio)))
+    stamp.setDevicePixelRatio(ratio)
+    stamp.fill(Qt.GlobalColor.transparent)
+    inner = QPainter(stamp)
+    one = QPolygonF([QPointF(side / 2, side / 2)])
+    dots(Draw(inner, draw.theme), one, colour, size, square=square)
+    dots(Draw(inner, draw.theme), one, draw.theme.canvas, size - _EDGE, square=square)
+    inner.end()
+    for point in points.toList():
+        draw.painter.drawPixmap(QPointF(point.x() - side / 2, point.y() - side / 2), stamp)
 
 
 @dataclass(slots=True)

@@ -89,6 +89,7 @@ class LoadCurve(Canvas):
         if self._kind != "throughput":
             self._band(draw, frame, loads, low * factor, high * factor)
         stroke(draw, frame, loads, value * factor, t.curve, 2.0)
+        draw.avoid(*frame.pixels(loads, value * factor))
         for one, y in zip(trials, value * factor, strict=True):
             inside = math.isfinite(y) and y <= frame.y.end * 1.15
             if inside:
@@ -142,6 +143,7 @@ class LoadCurve(Canvas):
             x = frame.px(most)
             draw.flag(x, frame.rect.top() - t.px(2), self._load_text(most), frame.rect)
             draw.line(x, frame.rect.top() + t.px(14), x, frame.rect.bottom(), t.accent)
+            draw.taken.append(QRectF(x - 1, frame.rect.top(), 2, frame.rect.height()))
         self._own(draw, frame, study)
         if study.knee >= 0:
             x = frame.px(study.trials[study.knee].load)
@@ -169,8 +171,9 @@ class LoadCurve(Canvas):
         users = self._study is not None and self._study.found.by == "users"
         axis = count_axis(frame.x1) if users else value_axis(frame.x1)
         found = [v for v in axis.ticks if v <= frame.x1 * (1 + 1e-9)]
-        last = found[-1]
-        unit = draw.text(frame.rect.right(), y, by, t.ink3, align="right")
+        end = frame.px(found[-1]) + draw.width(axis.text(found[-1])) / 2
+        if end + 8 + draw.width(by) <= frame.rect.right():  # else the line below the title has to do
+            draw.text(frame.rect.right(), y, by, t.ink3, align="right")
         for value in found:
             x = frame.px(value)
             draw.line(
@@ -182,8 +185,7 @@ class LoadCurve(Canvas):
             )
             text = axis.text(value)
             half = draw.width(text) / 2
-            if x + half < unit.left() - 6 or value == 0 or last == 0:
-                draw.text(x, y, text, t.ink3, align="centre")
+            draw.text(min(x, self.width() - half), y, text, t.ink3, align="centre")
 
     def moving(self, draw: Draw) -> None:
         """The trial under the pointer."""

@@ -12,8 +12,8 @@ from core.quantities import FloatArray
 from core.units import show_count, time_in
 from core.words import Words, percent
 from gui.plots import time_axis
-from gui.plots.canvas import Canvas, Frame, dots, fill_under, polygon_of, steps, stroke, thinned
-from gui.plots.draw import FLAG_HEIGHT, Draw
+from gui.plots.canvas import Canvas, Frame, dots, fill_under, polygon_of, rings, steps, stroke, thinned
+from gui.plots.draw import FLAG_HEIGHT, Align, Draw
 from gui.plots.scales import Axis, count_axis, value_axis
 from gui.simulation import Shot
 from gui.theme import mix, theme
@@ -35,6 +35,8 @@ class OverTime(Canvas):
         self.shot: Shot | None = None
         self.now: float | None = None
         self._frames: list[Frame] = []
+        self._names: list[tuple[QRectF, str, QColor]] = []  # which no line crosses
+        self.small = False
         self._pointer: float | None = None
         self._held = False
         self.setMouseTracking(True)
@@ -107,7 +109,9 @@ class OverTime(Canvas):
         if self.shot is None:
             return []
         result = self.shot.result
-        asked = {"preempted": result.preemptions > 0, "hits": result.cached_share > _LEAST_HITS}
+        # In a low window the squares and the card have to do for what was preempted.
+        preempted = result.preemptions > 0 and not self.small
+        asked = {"preempted": preempted, "hits": result.cached_share > _LEAST_HITS}
         return [name for name, there in asked.items() if there]
 
     # -- painting --------------------------------------------------------------------------------
@@ -115,6 +119,7 @@ class OverTime(Canvas):
     def still(self, draw: Draw) -> None:
         """All panels and the axis."""
         self._lay_out()
+        self._names = []
         for frame in self._frames[1:2]:
             frame.y = _PERCENT
         if self.shot is None or not len(self.shot.result.over.time):
@@ -135,7 +140,14 @@ class OverTime(Canvas):
 
     def _title(self, draw: Draw, frame: Frame, text: str) -> None:
         t = draw.theme
-        draw.text(frame.rect.left() + 2, frame.rect.top() + t.px(6), text, t.ink2, role="caption_medium")
+        self._name(draw, frame.rect.left() + 2, frame.rect.top() + t.px(6), text, t.ink2)
+
+    def _name(
+        self, draw: Draw, x: float, y: float, text: str, colour: QColor, align: Align = "left"
+    ) -> QRectF:
+        place = draw.text(x, y, text, colour, role="caption_medium", align=align)
+        self._names.append((place, text, colour))
+        return place
 
     def _curve(self, ys: FloatArray) -> tuple[FloatArray, FloatArray]:
         assert self.shot is not None
@@ -160,14 +172,10 @@ class OverTime(Canvas):
         stroke(draw, frame, xs, running, blue, 1.5, smooth=False)
         self._title(draw, frame, self._words("simulating.requests"))
         y = frame.rect.top() + t.px(6)
-        place = draw.text(
-            frame.rect.right(), y, self._words("simulating.running"), _readable(blue), role="caption_medium",
-            align="right",
-        )  # fmt: skip
-        draw.text(
-            place.left() - 16, y, self._words("simulating.waiting"), _readable(orange),
-            role="caption_medium", align="right",
-        )  # fmt: skip
+        right = frame.rect.right()
+        place = self._name(draw, right, y, self._words("simulating.running"), _readable(blue), "right")
+        right = place.left() - 16
+        self._name(draw, right, y, self._words("simulating.waiting"), _readable(orange), "right")
 
     def _cache(self, draw: Draw, frame: Frame) -> None:
         assert self.shot is not None
@@ -200,9 +208,7 @@ class OverTime(Canvas):
             for state, colour in ((False, t.curve), (True, t.warn)):
                 rows = chosen[(missed[chosen] == state) & (again[chosen] == twice)]
                 points = frame.points(at[rows], took[rows] * factor)
-                dots(draw, points, colour, size, square=twice)
-                if not state:
-                    dots(draw, points, t.canvas, size - 2.2, square=twice)
+                (dots if state else rings)(draw, points, colour, size, square=twice)
         title = self._words("simulating.first_token", unit=unit)
         if each > 1:
             title = f"{title.split(' · ')[0]} · {self._words('simulating.points_of', n=show_count(each))}"
@@ -212,8 +218,7 @@ class OverTime(Canvas):
             y = frame.rect.top() + t.px(6)
             place = draw.text(right, y, self._words("simulating.preempted_mark"), t.ink3, align="right")
             mark = polygon_of(np.array([place.left() - 9.0]), np.array([float(y)]))
-            dots(draw, mark, t.curve, 5.5, square=True)
-            dots(draw, mark, t.canvas, 3.3, square=True)
+            rings(draw, mark, t.curve, 5.5, square=True)
         if target is not None and target * factor <= frame.y.end:
             y = frame.py(target * factor)
             draw.line(frame.rect.left(), y, frame.rect.right(), y, t.good, 1.2, (4, 3))
@@ -281,8 +286,17 @@ class OverTime(Canvas):
         for frame in self._frames:
             start = top + FLAG_HEIGHT * t.scale if frame is first else frame.rect.top()
             draw.line(x, start, x, frame.rect.bottom(), t.accent)
+        self._names_over(draw, x)
         if self.hasFocus():
             draw.focus(x, top + FLAG_HEIGHT * t.scale / 2)
+
+    def _names_over(self, draw: Draw, x: float) -> None:
+        """Words at the line stand before it."""
+        for place, text, colour in self._names:
+            if place.left() - 3 <= x <= place.right() + 3:
+                draw.fill(place.adjusted(-3, 1, 3, -1), draw.theme.canvas)
+                middle = place.center().y()
+                draw.text(place.left(), middle, text, colour, role="caption_medium", keep=False)
 
     # -- pointer and keys ------------------------------------------------------------------------
 

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPolygonF
+from PySide6.QtGui import QColor, QMouseEvent, QPolygonF
 from PySide6.QtWidgets import QWidget
 
 from core.quantities import FloatArray
 from core.units import three_digits
-from gui.plots.canvas import Canvas, Frame, dots, polygon_of
+from gui.plots.canvas import Canvas, Frame, dots, polygon_of, rings
 from gui.plots.draw import Align, Draw
 from gui.plots.scales import Axis, value_axis
+from gui.theme import Role
 
 _NEAR = 12.0  # pixels
 _MOST_NAMES = 30
@@ -39,7 +40,7 @@ class PricePlot(Canvas):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.title = self.caption = ""
+        self.title = self.caption = self.empty = ""
         self.with_names = True
         self.x_text: Callable[[float], str] = three_digits
         self._points: tuple[Point, ...] = ()
@@ -53,7 +54,7 @@ class PricePlot(Canvas):
 
     def show_points(self, points: Sequence[Point], title: str, caption: str) -> None:
         """Show other points."""
-        shown = (tuple(points), title, caption, self.with_names)
+        shown = (tuple(points), title, caption, self.with_names, self.empty)
         if shown == self._shown:
             return
         self._shown = shown
@@ -88,6 +89,10 @@ class PricePlot(Canvas):
         frame = self._frame = Frame(rect, 3.0, 5.0, headroom=t.px(8))
         if not shown:
             frame.grid(draw, labels=False)
+            middle = rect.center()
+            wide = draw.width(self.empty)
+            draw.fill(QRectF(middle.x() - wide / 2 - 8, middle.y() - t.px(9), wide + 16, t.px(18)), t.canvas)
+            draw.text(middle.x(), middle.y(), self.empty, t.ink2, align="centre")
             return
         low, high = min(p.x for p in shown), max(p.x for p in shown)
         frame.x0, frame.x1 = _ends(low, high)
@@ -102,8 +107,7 @@ class PricePlot(Canvas):
         painter.setClipRect(rect.adjusted(-4, -6, 4, 4))
         least = self._decade if self._decade is not None else -math.inf
         open_ones = self._polygon([p for p in shown if not p.good and math.log10(max(p.y, 1e-9)) >= least])
-        dots(draw, open_ones, t.ghost, 5.5)
-        dots(draw, open_ones, t.canvas, 3.3)
+        rings(draw, open_ones, t.ghost, 5.5)
         painter.restore()
         chosen_one = next((p for p in shown if p.key == self._chosen), None)
         rest, best = [p for p in good if not p.best], [p for p in good if p.best]
@@ -111,12 +115,12 @@ class PricePlot(Canvas):
             polygon = self._polygon(points)
             dots(draw, polygon, t.canvas, size + 2.0)
             dots(draw, polygon, t.curve, size)
+        self._marks = np.column_stack(self._places(shown))
         if chosen_one is not None:
             self._chosen_name(draw, chosen_one)
-        self._marks = np.column_stack(self._places(good))
         names = [p for p in sorted(good, key=lambda p: (not p.best, -p.y)) if p is not chosen_one]
         for point in names[: _MOST_NAMES if self.with_names else 0]:
-            self._name(draw, point)
+            self._name(draw, point, t.ink if point.best else t.ink2)
 
     def _fit_height(self, frame: Frame, speeds: Sequence[float], low: bool) -> None:
         least, most = max(min(speeds), 1e-3), max(speeds)
@@ -153,15 +157,17 @@ class PricePlot(Canvas):
         """Always written: where nothing is free, above the point over whatever stands there."""
         t, at, rect = draw.theme, self.point_of(point), self._frame.rect
         draw.dot(at.x(), at.y(), t.accent, 6.0)
+        if self._name(draw, point, t.ink, "caption_semibold"):
+            return
         wide = draw.width(point.label, "caption_semibold")
         x = min(max(at.x(), rect.left() + wide / 2 + 4), rect.right() - wide / 2 - 4)
         y = max(at.y() - t.px(13), rect.top() + t.px(6))
         draw.fill(QRectF(x - wide / 2 - 3, y - t.px(8), wide + 6, t.px(16)), t.canvas)
         draw.text(x, y, point.label, t.ink, role="caption_semibold", align="centre")
 
-    def _name(self, draw: Draw, point: Point) -> None:
-        t, at = draw.theme, self.point_of(point)
-        colour = t.ink if point.best else t.ink2
+    def _name(self, draw: Draw, point: Point, colour: QColor, role: Role = "caption") -> bool:
+        """Write the name where it covers nothing; False where there is no such place."""
+        at = self.point_of(point)
         sides: tuple[tuple[int, int, Align], ...] = (
             (8, 0, "left"),
             (-8, 0, "right"),
@@ -169,18 +175,12 @@ class PricePlot(Canvas):
             (0, 11, "centre"),
         )
         for dx, dy, align in sides:
-            rect = draw.rect_of(at.x() + dx, at.y() + dy, point.label, "caption", align)
-            if self._covers_mark(rect):
+            x, y = at.x() + dx, at.y() + dy
+            if self._covers_mark(draw.rect_of(x, y, point.label, role, align)):
                 continue
-            if draw.text_if_free(
-                at.x() + dx,
-                at.y() + dy,
-                point.label,
-                colour,
-                self._frame.rect,
-                align=align,
-            ):
-                return
+            if draw.text_if_free(x, y, point.label, colour, self._frame.rect, role=role, align=align):
+                return True
+        return False
 
     def _places(self, points: Sequence[Point]) -> tuple[FloatArray, FloatArray]:
         """In pixels, all at once: one by one takes longer than painting them."""
@@ -196,7 +196,7 @@ class PricePlot(Canvas):
     def _covers_mark(self, rect: QRectF) -> bool:
         """Whether a point stands in a rectangle."""
         x, y = self._marks[:, 0], self._marks[:, 1]
-        across = (x > rect.left() - 4) & (x < rect.right() + 4)
+        across = (x > rect.left() - 3) & (x < rect.right() + 3)
         return bool((across & (y > rect.top() - 1) & (y < rect.bottom() + 1)).any())
 
     def _axis(self, draw: Draw, frame: Frame) -> None:

@@ -64,12 +64,15 @@ class RequestRows(Canvas):
         """Head, rows, axis, and the moment."""
         t = draw.theme
         head, below = t.px(24), t.px(17)
-        left = float(t.px(36))
+        end = self._shot.result.seconds if self._shot else 1.0
+        last = show_count(len(self._shot.fates)) if self._shot is not None else ""
+        left = max(float(t.px(36)), draw.width(last) + 9)
         rect = QRectF(left, head, max(20.0, self.width() - left - 1), max(10.0, self.height() - head - below))
         start = max(0.0, self._now - _PASSED * self._span)
         self._frame = frame = Frame(rect, start, start + self._span)
-        end = self._shot.result.seconds if self._shot else 1.0
-        title = self._words("simulating.around", time=time_axis.clock(self._now, end))
+        title = self._words("simulating.one_by_one")
+        if self._shot is not None:
+            title = self._words("simulating.around", time=time_axis.clock(self._now, end))
         draw.text(0, t.px(10), title, t.ink, role="body_semibold")
         self._legend(draw)
         self._rows = self.visible_rows(rect.height())
@@ -80,6 +83,8 @@ class RequestRows(Canvas):
         base = round(rect.bottom())
         draw.line(rect.left(), base, rect.right(), base, t.axis)
         y = base + t.px(10)
+        if self._shot is None:
+            return
         for value in time_axis.ticks(frame.x0, frame.x1, max(3, round(rect.width() / t.px(130)))):
             if value < 0:
                 continue
@@ -88,9 +93,8 @@ class RequestRows(Canvas):
             half = draw.width(text) / 2
             draw.line(x, base - 4, x, base, t.axis)
             draw.text(min(max(x, rect.left() + half), rect.right() - half), y, text, t.ink3, align="centre")
-        if self._shot is not None:
-            x = frame.px(self._now)
-            draw.line(x, rect.top() - 2, x, base, t.accent)
+        x = frame.px(self._now)
+        draw.line(x, rect.top() - 2, x, base, t.accent)
 
     def _legend(self, draw: Draw) -> None:
         t = draw.theme

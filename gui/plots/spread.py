@@ -97,13 +97,10 @@ class Spread(Canvas):
             frame.grid(draw, labels=False)
             draw.line(x, frame.rect.top() + t.px(16), x, frame.rect.bottom(), t.good, 1.2, (4, 3))
             said = f"≤ {bare(time_in(target, unit))}"
-            draw.text(
-                min(x, frame.rect.right() - draw.width(said) / 2),
-                frame.rect.top() + t.px(7),
-                said,
-                t.good,
-                align="centre",
-            )
+            half = draw.width(said) / 2
+            least = frame.rect.left() + draw.width(title, "caption_medium") + 10 + half  # right of the name
+            at = min(max(x, least), frame.rect.right() - half)
+            draw.text(at, frame.rect.top() + t.px(6), said, t.good, align="centre")
         stroke(draw, frame, xs, ys, t.curve, 2.0)
         y = frame.rect.bottom() + t.px(11)
         last = draw.text(frame.rect.right(), y, f"{axis.text(axis.end)} {unit}", t.ink3, align="right")

@@ -126,5 +126,8 @@ class FigureStrip(QWidget):
         if state:
             at = QPointF(round(box.right() - used), round(box.center().y() - size / 2))
             icons.draw(painter, "tick" if state == "good" else "cross", at, colour, size)
-        if paint.width(t.font("caption"), card.note) + used + 3 <= box.width():
-            paint.text(painter, box, card.note, t.font("caption"), t.ink3)
+        # Where the value itself is within the target, the note is what misses it.
+        missed = state == "warn" and not card.state and not self.stale
+        note = t.font("caption_medium" if missed else "caption")
+        if paint.width(note, card.note) + used + 3 <= box.width():
+            paint.text(painter, box, card.note, note, t.warn if missed else t.ink3)

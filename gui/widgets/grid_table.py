@@ -25,6 +25,8 @@ _HEAD = 30
 _PAD = 20
 _LEAST_STRETCHED = 196
 _MEASURED = 60  # rows that decide how wide a column is
+_INDENT = 8  # of texts, where a chosen row has its ground; without one they stand on the edge
+_MOST_STRETCH = 120  # px that a column takes of what is left, before all take their part
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class Column:
     stretch: bool = False
     spare: int = 0  # goes where there is no room, the lowest number first; 0: stays
     end: str = ""  # at the right of the title, over intervals
+    fixed: bool = False  # never wider than its texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +80,12 @@ class GridTable(QAbstractScrollArea):
         self._columns: tuple[Column, ...] = ()
         self._rows: tuple[Row, ...] = ()
         self._widths: list[float] = []
+        self._after: list[float] = []  # of each column, so that its numbers stand below one another
         self._row_height = row
         self._selects = selects
         self._hovered = -1
         self.current = -1
+        self.empty = ""  # what is said in place of rows
         self.most_rows = 0  # 0: as high as there is room; else the height fits as many rows
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -127,17 +132,19 @@ class GridTable(QAbstractScrollArea):
 
     def _measure(self) -> None:
         t = theme()
-        self._widths = []
+        self._widths, self._after = [], []
         for index, column in enumerate(self._columns):
+            cells = [row.cells[index] for row in self._rows[:_MEASURED]]
+            small = [paint.width(t.font("caption"), cell.after) + 8 if cell.after else 0.0 for cell in cells]
+            most = max(small, default=0.0) if column.right else 0.0
+            self._after.append(most)
             if column.width:
                 self._widths.append(float(t.px(column.width)))
                 continue
             wide = paint.width(t.font("caption"), column.title)
-            for row in self._rows[:_MEASURED]:
-                cell = row.cells[index]
-                after = paint.width(t.font("caption"), cell.after) + 8 if cell.after else 0.0
+            for cell, after in zip(cells, small, strict=True):
                 mark = t.px(14) + 4 if cell.icon else 0.0
-                wide = max(wide, paint.width(t.font(cell.role), cell.text) + after + mark)
+                wide = max(wide, paint.width(t.font(cell.role), cell.text) + max(after, most) + mark)
             self._widths.append(wide + _PAD)
         self._share()
         self.updateGeometry()
@@ -154,8 +161,13 @@ class GridTable(QAbstractScrollArea):
         over = room - sum(widths)
         stretched = [i for i, c in enumerate(self._columns) if c.stretch]
         self._placed = widths
+        last = bool(stretched) and stretched[-1] == len(widths) - 1 and not self._columns[-1].right
+        taken = over if last else min(over, theme().px(_MOST_STRETCH) * len(stretched))
         for index in stretched:
-            self._placed[index] = max(float(theme().px(48)), self._placed[index] + over / len(stretched))
+            self._placed[index] = max(float(theme().px(48)), self._placed[index] + taken / len(stretched))
+        shown = [i for i, wide in enumerate(widths) if wide and not self._columns[i].fixed]
+        for index in shown if over > taken and stretched else ():  # what lies far apart is not read together
+            self._placed[index] += (over - taken) / len(shown)
         high = len(self._rows) * theme().px(self._row_height)
         left = self.viewport().height() - theme().px(_HEAD)
         self.verticalScrollBar().setRange(0, max(0, high - left))
@@ -294,9 +306,12 @@ class GridTable(QAbstractScrollArea):
         for index in range(max(0, shift // row), min(len(self._rows), last)):
             self._paint_row(painter, index, QRectF(0, head + index * row - shift, width, row))
         painter.setClipping(False)
+        if not self._rows:
+            said = QRectF(_INDENT if self._selects else 0, head + t.px(4), width, row)
+            paint.text(painter, said, self.empty, t.font("body"), t.ink2)
         x = 0.0
-        for wide, column in zip(self._placed, self._columns, strict=True):
-            box = QRectF(x + (0 if column.right else 8), 0, wide - 8, head - 2)
+        for wide, column, after in zip(self._placed, self._columns, self._after, strict=True):
+            box = QRectF(x + self._indent(x, column), 0, wide - 8 - after, head - 2)
             align = paint.RIGHT if column.right else paint.LEFT
             if wide > 16:
                 paint.text(painter, box, column.title, t.font("caption"), t.ink3, align)
@@ -312,10 +327,11 @@ class GridTable(QAbstractScrollArea):
         ground = t.accent_soft if chosen else t.side if index == self._hovered else t.canvas
         painter.fillRect(box, ground)
         x = 0.0
-        for wide, column, cell in zip(self._placed, self._columns, self._rows[index].cells, strict=True):
-            inner = QRectF(x + (0 if column.right else 8), box.top(), wide - 8, box.height())
+        columns = zip(self._placed, self._columns, self._after, self._rows[index].cells, strict=True)
+        for wide, column, after, cell in columns:
+            inner = QRectF(x + self._indent(x, column), box.top(), wide - 8, box.height())
             if wide > 16:
-                self._paint_cell(painter, cell, inner, column.right)
+                self._paint_cell(painter, cell, inner, column.right, after)
             x += wide
         if chosen:
             painter.fillRect(QRectF(0, box.top(), 2, box.height()), t.accent)
@@ -323,7 +339,10 @@ class GridTable(QAbstractScrollArea):
                 paint.frame(painter, box, t.accent)
         paint.hairline(painter, 0, box.bottom() - 1, box.width(), box.bottom() - 1, t.line)
 
-    def _paint_cell(self, painter: QPainter, cell: Cell, box: QRectF, right: bool) -> None:
+    def _indent(self, x: float, column: Column) -> int:
+        return 0 if column.right or (x == 0 and not self._selects) else _INDENT
+
+    def _paint_cell(self, painter: QPainter, cell: Cell, box: QRectF, right: bool, most: float) -> None:
         t = theme()
         middle = round(box.center().y())
         if cell.bar is not None:
@@ -340,12 +359,13 @@ class GridTable(QAbstractScrollArea):
         mark = size + 4 if cell.icon else 0
         colour = getattr(t, cell.colour)
         if right:
-            inner = box.adjusted(0, 0, -after, 0)
+            inner = box.adjusted(0, 0, -most, 0)
             used = paint.text(painter, inner, cell.text, font, colour, paint.RIGHT)
             if cell.icon:
                 at = QPointF(round(inner.right() - used - mark), middle - size / 2)
                 icons.draw(painter, cell.icon, at, getattr(t, cell.icon_colour), size)
-            paint.text(painter, box, cell.after, t.font("caption"), t.ink3, paint.RIGHT)
+            rest = QRectF(inner.right() + 8, box.top(), most, box.height())
+            paint.text(painter, rest, cell.after, t.font("caption"), t.ink3)
             return
         if cell.icon:
             at = QPointF(round(box.left()), middle - size / 2)

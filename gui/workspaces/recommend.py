@@ -270,6 +270,8 @@ class RecommendWorkspace(WorkPage):
         view = found.view
         assert isinstance(view, View)
         self._entries = list(view.entries)
+        nothing = found.finished and not view.entries
+        self.table.empty = self._words("recommending.nothing") if nothing else ""
         self.table.show_table(view.columns, view.rows)
         if view.why is not None:
             self.why.show_table(*view.why)
@@ -289,6 +291,7 @@ class RecommendWorkspace(WorkPage):
         for_models = found.view.why is None
         self.plot.x_text = content.size if for_models else content.dollars
         self.plot.with_names = found.finished
+        self.plot.empty = self._words("recommending.no_points") if found.finished else ""
         title = self._words("recommending.plot_models" if for_models else "recommending.plot")
         self.plot.show_points(found.view.points, title, self._words("recommending.plot_caption"))
 

@@ -15,6 +15,7 @@ from core.spec.scenario import Scenario
 from core.spec.search import Search
 from core.units import show_count, show_time, three_digits
 from gui import simulate_content as content
+from gui.icons import icon
 from gui.simulation import (
     QUICK_REQUESTS,
     Shot,
@@ -25,6 +26,7 @@ from gui.simulation import (
     study,
 )
 from gui.sizes import Sizes
+from gui.theme import theme
 from gui.widgets.figure_strip import FigureStrip
 from gui.workspaces.simulate_form import SimulateForm, needs_trace
 from gui.workspaces.simulate_trace import TraceKeeper
@@ -77,8 +79,12 @@ class SimulateWorkspace(WorkPage):
         self.form.trace_asked.connect(self.traces.ask)
         self.save = self._button("save_records", "export", self._save)
         self.save.setEnabled(False)
-        self._head(self.save, self.cancel)
+        self.now = self._button("run", "play", lambda: self.begin(anew=True), 14)
+        self.now.setProperty("kind", "primary")
+        self.now.hide()
+        self._head(self.save, self.now, self.cancel)
         self.strip = FigureStrip()
+        self.strip.show_cards(content.empty_cards("", words))
         self.pages = SimulatePages(words)
         self.pages.tab_chosen.connect(self.show_tab)
         self.pages.copies.asked.connect(self._use_copies)
@@ -87,6 +93,7 @@ class SimulateWorkspace(WorkPage):
     def _restyle(self) -> None:
         super()._restyle()
         self.form.set_run_icon()
+        self.now.setIcon(icon("play", theme().on_accent))
 
     # -- as one of the workspaces ----------------------------------------------------------------
 
@@ -94,6 +101,7 @@ class SimulateWorkspace(WorkPage):
         """Lay out for a size of the window."""
         super().set_sizes(sizes)
         self.strip.set_small(self._small)
+        self.pages.set_small(self._small)
 
     def activate(self) -> None:
         """In sight: run what has not been run."""
@@ -146,6 +154,7 @@ class SimulateWorkspace(WorkPage):
             return
         self._take_kept()
         if needs_trace(scenario) and not self.traces.is_there(scenario):
+            self.strip.set_stale(True)
             self._say()
             return
         self._tell_trace(scenario)
@@ -268,7 +277,8 @@ class SimulateWorkspace(WorkPage):
     def _on_run_failed(self, _problems: tuple[Problem, ...]) -> None:
         self.shot = self.study = None
         self.pages.clear()
-        self.strip.show_cards(())
+        self.strip.show_cards(content.empty_cards(self._words("cards.does_not_start"), self._words))
+        self.strip.set_stale(False)
         self._end_work()
         self.heading.say(
             self._words("simulating.does_not_start"), self._words("simulating.does_not_start_why")
@@ -305,6 +315,7 @@ class SimulateWorkspace(WorkPage):
         again = self.shot is not None and current
         self.form.run.setText(words("simulating.run_again" if again else "simulating.run"))
         self.pages.took.set_text("")
+        self.now.hide()
         if needs_trace(scenario) and self.traces.trace is None:
             self.heading.say(*self.traces.missing(scenario))
         elif self.load_work.working or (self.tab == "load" and self.study is not None and current):
@@ -315,6 +326,7 @@ class SimulateWorkspace(WorkPage):
         elif self._active and not current and not self._rest.isActive() and not self._is_short():
             count = expected_requests(scenario, self._context.estimation.estimate, self.traces.trace)
             why = words("simulating.long_why", time=show_time(scenario.simulation.duration_s))
+            self.now.show()
             if self._from_file and self.shot is not None:
                 why = words.sentences((words("kept.stale"), why))
             self.heading.say(words("simulating.long", count=show_count(count)), why)

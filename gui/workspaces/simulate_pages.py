@@ -38,7 +38,8 @@ class SimulatePages(QWidget):
         self.tab = "time"
         self._shot: Shot | None = None
         self._study: Study | None = None
-        self._placed = False  # the moment of the replay was chosen
+        self._moment: float | None = None  # of the replay, s, where somebody chose it
+        self._by_itself = False  # the replay is moved by a run, not by a person
         self.over, self.rows, self.slider = OverTime(words), RequestRows(words), TimeSlider(words)
         self.slider.moved.connect(self._on_moved)
         self.over.asked_time.connect(self.go_to)
@@ -129,6 +130,13 @@ class SimulatePages(QWidget):
         self._load_column.setSpacing(t.px(12))
         self._load_row.setSpacing(t.px(32))
 
+    def set_small(self, small: bool) -> None:
+        """Fewer panels where there is little room."""
+        if small != self.over.small:
+            self.over.small = small
+            self.over.refill()
+            self._fit_panels()
+
     def _fit_panels(self) -> None:
         """Panels are never too low to read; lower windows scroll."""
         self.over.setMinimumHeight(theme().px(8 + 64 * self.over.panels))
@@ -157,6 +165,11 @@ class SimulatePages(QWidget):
                 self.spread.show_shot(shot)
 
     def _show_time(self, shot: Shot) -> None:
+        self._by_itself = True
+        self._place(shot)
+        self._by_itself = False
+
+    def _place(self, shot: Shot) -> None:
         seconds = shot.result.seconds
         self.over.show_shot(shot)
         self._fit_panels()
@@ -167,10 +180,9 @@ class SimulatePages(QWidget):
             self.over.set_time(None)
             self.rows.set_time(shot.progress.clock)
             return
-        if not self._placed or self.slider.now > seconds:
-            self.slider.set_time(_telling(shot))
+        kept = self._moment is not None and self._moment <= seconds
+        self.slider.set_time(self._moment if kept and self._moment is not None else _telling(shot))
         self._on_moved(self.slider.now)
-        self._placed = True
 
     def pictures(self) -> list[Given]:
         """The plots of the tab in sight, with their data."""
@@ -210,9 +222,10 @@ class SimulatePages(QWidget):
         """Go to a moment of the replay."""
         self.slider.play(False)
         self.slider.set_time(seconds)
-        self._placed = True
 
     def _on_moved(self, seconds: float) -> None:
+        if not self._by_itself:
+            self._moment = seconds
         if self._shot is not None and self._shot.finished:
             self.over.set_time(seconds)
             self.rows.set_time(seconds)
