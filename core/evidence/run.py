@@ -92,6 +92,15 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
+class Quote:
+    """One line of a log without its stamps; ``gave``: the lines of the ledger that were read in it."""
+
+    number: int  # of the line, from 1
+    text: str
+    gave: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One run.
 
@@ -99,7 +108,8 @@ class Run:
     names of lines those of the measured memory records without their unit ("weights", "kv_cache",
     "activation_peak", "non_torch", "cuda_graph", "compute_buffer", "available_kv", "total") and
     counts as they are (``COUNTED_LINES``); ``conversions`` says what was computed from what the file
-    states; ``rest`` keeps what the reader did not understand.
+    states; ``rest`` keeps what the reader did not understand.  ``log`` are the lines of a start-up log that
+    were read: they measure nothing by themselves, so that runs with and without them are equal.
     """
 
     origin: Origin
@@ -111,6 +121,7 @@ class Run:
     label: str = ""
     conversions: tuple[Phrase, ...] = ()
     rest: dict[str, object] = field(default_factory=dict)
+    log: tuple[Quote, ...] = field(default=(), compare=False)
 
     def figure(self, name: str, *statistics: str) -> float | None:
         """The first of these statistics that was measured; mean, then median, where none is named."""

@@ -2,8 +2,8 @@
 
 A tree holds only what is stated: {"origin": {"tool": …}, "setting": {…}, "figures":
 {"time_to_first_token": {"p50": 0.12}}, "ledger": {…}, "operators": [[name, seconds, calls]],
-"started_at", "label", "conversions": [{"key": …, "values": {…}}], "rest": {…}}.  An unlimited request
-rate is the text "inf", since JSON has no such number.
+"started_at", "label", "conversions": [{"key": …, "values": {…}}], "rest": {…}, "log": [[number, text,
+"lines of the ledger"]]}.  An unlimited request rate is the text "inf", since JSON has no such number.
 """
 
 import math
@@ -12,6 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from core.errors import Problem, UnreadableFile
+from core.evidence.quotes import quotes_from, quotes_tree
 from core.evidence.run import FIGURES, STATISTICS, Operator, Origin, Run, Setting
 from core.strict_json import shortened
 from core.words import Phrase
@@ -56,6 +57,7 @@ def to_tree(run: Run) -> dict[str, Any]:
         "label": run.label,
         "conversions": [_phrase_tree(phrase) for phrase in run.conversions],
         "rest": dict(run.rest),
+        "log": quotes_tree(run.log),
     }
     return tree | {name: part for name, part in parts.items() if part}
 
@@ -80,6 +82,7 @@ def from_tree(tree: object) -> Run:
     ledger = {_name(key): _positive(value, "ledger", key) for key, value in _part(tree, "ledger").items()}
     rest = _part(tree, "rest")
     setting, operators, conversions = tree.get("setting"), tree.get("operators"), tree.get("conversions")
+    log = tree.get("log")
     return Run(
         _origin(tree.get("origin")),
         _EMPTY_SETTING if setting is None else _setting(setting),
@@ -90,6 +93,7 @@ def from_tree(tree: object) -> Run:
         _text(tree.get("label", ""), "label"),
         () if conversions is None else _conversions(conversions),
         rest,
+        () if log is None else quotes_from(log),
     )
 
 

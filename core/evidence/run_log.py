@@ -398,5 +398,6 @@ def _entry(row: tuple[Any, ...], tree: Any, setting: Setting, shape: _Shape) -> 
         run.label,
         run.conversions,
         run.rest,
+        run.log,
     )
     return Entry(row[0], row[1], made)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from core.errors import Problem
-from core.evidence.run import FIGURES, STATISTICS, Operator, Origin, Run, Setting
+from core.evidence.run import FIGURES, STATISTICS, Operator, Origin, Quote, Run, Setting
 from core.words import Phrase
 
 MAX_LINE = 8192  # characters of a line that a reader looks at; measured lines are far shorter
@@ -163,6 +163,7 @@ class Builder:
         self.problems: list[Problem] = []
         self.started_at = ""
         self.label = ""
+        self.log: tuple[Quote, ...] = ()
         self._conversions: dict[str, Phrase] = {}
 
     def put(self, figure: str, statistic: str, value: object, factor: float = 1.0) -> bool:
@@ -224,6 +225,7 @@ class Builder:
             text_of(self.label),
             tuple(self._conversions.values()),
             self.rest,
+            self.log,
         )
 
     def reading(self) -> Reading:

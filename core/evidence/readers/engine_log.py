@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from core.errors import Problem
+from core.evidence.quotes import Quotes
 from core.evidence.readers.common import Builder, number, problem
 
 GIB, MIB = 2**30, 2**20
@@ -95,16 +96,25 @@ class Ranks:
 
     def __init__(self) -> None:
         self.lines: dict[str, dict[str, float]] = {}
+        self.gave: set[str] = set()  # by the line of the log that is being read
+        self.quotes = Quotes()
+
+    def quote(self, number_: int, line: str) -> None:
+        """Keep a line of the log that has been read, with what it gave."""
+        self.quotes.add(number_, line, self.gave)
+        self.gave = set()
 
     def put(self, rank: str, line: str, value: float | None, *, again: bool = False) -> None:
         """A line as a rank printed it: the first figure stays, unless ``again``."""
         if value is not None:
+            self.gave.add(line)
             held = self.lines.setdefault(rank, {})
             held[line] = value if again else held.get(line, value)
 
     def add(self, rank: str, line: str, value: float | None) -> None:
         """A line that is the sum of what is printed."""
         if value is not None:
+            self.gave.add(line)
             held = self.lines.setdefault(rank, {})
             held[line] = held.get(line, 0.0) + value
 

@@ -13,6 +13,7 @@ import re
 from dataclasses import replace
 
 from core.errors import Problem
+from core.evidence.quotes import Quotes
 from core.evidence.readers.common import Builder, Reading, count, problem, text_of, together
 from core.evidence.readers.engine_log import MIB, finish, marked_lines, size
 
@@ -83,6 +84,7 @@ def read(text: str, name: str) -> Reading:
         if not loads or ("loaded meta data with" in line and loads[-1].began):
             loads.append(_Load(name, number_, loads[-1].made if loads else None))
         loads[-1].take(line, number_)
+        loads[-1].quote(line, number_)
     readings = [load.reading() for load in loads if not load.trial or len(loads) == 1]
     found = together(readings)
     if found.runs:
@@ -102,6 +104,8 @@ class _Load:
         self.buffers: dict[str, dict[str, float]] = {}
         self.numbers: dict[str, int] = {}
         self.timings: list[Builder] = []
+        self.gave: set[str] = set()  # by the line that is being read
+        self.quotes = Quotes()
         self.began = self.trial = False
         self.named: set[str] = set()
 
@@ -123,6 +127,11 @@ class _Load:
             self._described(line)
             self._numbered(line)
 
+    def quote(self, line: str, number_: int) -> None:
+        """Keep a line that has been read, with the lines of the ledger that it gave."""
+        self.quotes.add(number_, line, self.gave)
+        self.gave = set()
+
     def _buffer(self, line: str) -> None:
         for entry, pattern in _BUFFERS:
             if found := pattern.search(line):
@@ -136,6 +145,7 @@ class _Load:
         held = self.buffers.setdefault(device, {})
         if value is None:
             return
+        self.gave.add(f"{entry}_host" if _HOST.match(device) else entry)
         # A compute buffer is reserved anew when the graph changes; the others are parts.
         held[entry] = (
             max(held.get(entry, 0.0), value) if entry == "compute_buffer" else held.get(entry, 0.0) + value
@@ -151,6 +161,7 @@ class _Load:
         held = self.buffers.setdefault(device, {})
         for entry, value in (("weights", model), ("kv_cache", context), ("compute_buffer", compute)):
             held.setdefault(entry, float(value))
+        self.gave |= {"weights", "kv_cache", "compute_buffer", "device_total", "free_after_start"}
         held |= {
             "device_total": float(total),
             "free_after_start": float(free),
@@ -220,6 +231,7 @@ class _Load:
         if found := _CELLS.search(line):
             cells = self.made.ledger.get("kv_cache_tokens", 0.0)
             if "recurrent" not in line:
+                self.gave.add("kv_cache_tokens")
                 self.made.ledger["kv_cache_tokens"] = max(cells, float(found[1]))
         if found := re.search(r"flash_attn\s*=\s*(\w{1,10})", line):
             self.made.rest["flash_attn"] = found[1]
@@ -277,6 +289,7 @@ class _Load:
                 line = f"{entry}_host" if _HOST.match(name) else entry
                 made.ledger[line] = made.ledger.get(line, 0.0) + value
         finish(made, made.ledger)
+        made.log = self.quotes.kept
         if len(devices) > 1:
             made.rest["devices"] = {name: dict(held) for name, held in list(devices.items())[:32]}
             made.set(accelerators=made.settings.get("accelerators") or len(devices))

@@ -47,6 +47,7 @@ def read(text: str, name: str) -> Reading:
         if not starts or (begins and (starts[-1].ranks or starts[-1].configured)):
             starts.append(_Start(name, number_))
         starts[-1].take(line)
+        starts[-1].ranks.quote(number_, line)
     made = together(start.reading() for start in starts if start.ranks or len(starts) == 1)
     return made + Reading((), tuple(told))
 
@@ -166,6 +167,7 @@ class _Start:
     def _totals(self, line: str) -> None:
         """The last line before requests: what the scheduler works with."""
         self.total_tokens = whole(line, "max_total_num_tokens") or self.total_tokens
+        self.ranks.gave.add("kv_cache_tokens")
         chunk = whole(line, "chunked_prefill_size")
         self.made.set(
             batched_tokens=chunk or whole(line, "max_prefill_tokens"),
@@ -183,6 +185,7 @@ class _Start:
             made.converted("gigabytes_are_gibibytes")
         held = made.settings
         finish(made, ledger, held.get("tensor_parallel", 0) * held.get("pipeline_parallel", 1))
+        made.log = self.ranks.quotes.kept
         if others := self.ranks.others():
             made.rest["ranks"] = others
         return made.reading()

@@ -72,6 +72,7 @@ def read(text: str, name: str) -> Reading:
         if not starts or (begins and "kv_cache" in starts[-1].ranks.ledger()):
             starts.append(_Start(name, number_))
         starts[-1].take(line)
+        starts[-1].ranks.quote(number_, line)
     made = together(start.reading() for start in starts if start.ranks or len(starts) == 1)
     return made + Reading((), tuple(told))
 
@@ -118,6 +119,7 @@ class _Start:
             )
             made.converted("activation_of_peak")
         finish(made, ledger)
+        made.log = self.ranks.quotes.kept
         if others := self.ranks.others():
             made.rest["ranks"] = others
         return made.reading()

@@ -118,6 +118,7 @@ def read(text: str, name: str) -> Reading:
         if not starts or _begins(line, rank, starts[-1]):
             starts.append(_Start(name, number_))
         starts[-1].take(line, rank, number_)
+        starts[-1].ranks.quote(number_, line)
     made = together(start.reading() for start in starts if start.ranks or len(starts) == 1)
     return made + Reading((), tuple(told))
 
@@ -256,6 +257,7 @@ class _Start:
             held.get("tensor_parallel", 0) * held.get("pipeline_parallel", 1) * held.get("data_parallel", 1)
         )
         finish(made, ledger, devices)
+        made.log = self.ranks.quotes.kept
         if others := self.ranks.others():
             made.rest["ranks"] = others
         if self.not_started:
