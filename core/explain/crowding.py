@@ -1,4 +1,4 @@
-"""Where an estimate leaves something out: requests that are thrown out of a full cache and read again."""
+"""Where an engine throws requests out of a full cache and reads them again."""
 
 import math
 
@@ -13,8 +13,7 @@ def crowding_notes(scenario: Scenario, ceiling: Capacity) -> tuple[Problem, ...]
     """A note where more users wait than the cache holds and the engine takes them in all the same.
 
     It admits a request when its prompt has room and preempts when the answers outgrow the cache; what
-    was preempted is read again.  The steady state knows no preemption: measured against the simulator
-    it says up to a third more throughput for long answers, and nothing more for short ones.
+    was preempted is read again.  The steady state counts the reading; who waits for how long it cannot say.
     """
     work = scenario.workload
     if work.load != "users" or policy_of(scenario, False).victim == "none":

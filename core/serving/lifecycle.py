@@ -29,8 +29,12 @@ however long they take: those who read and those who decode go through the same 
 
 since each other prompt is read once in every life: before the own one, beside the answer, or while the
 request is on its way through the server, w_s steps of mean time t.
-Here q = 0, and n follows from steps too: b (O-1) / (all steps of a life).  The form and the constants (in
-the efficiency profiles) were found on served measurements.
+An engine that takes every prompt for which there is room at the moment gives the room of each answer that
+ends to prompts that wait, and takes back from the last of them what the others grow meanwhile: as many
+tokens as an answer has are read anew for each request, O / P prompts' worth that count like the prompts
+of the others.  Here q = 0, and n follows from steps too: b (O-1) / (all steps of a life).
+
+The form and the constants (in the efficiency profiles) were found on served measurements.
 """
 
 from dataclasses import dataclass, replace
@@ -56,6 +60,12 @@ class Lengths:
     output: float
     token_budget: float  # of one step
     spread: float = 0.0  # standard deviation of the answers' lengths over their mean
+    anew: FloatArray | float = 0.0  # tokens that are read again after preemptions, of each request
+
+    @property
+    def readings(self) -> FloatArray | float:
+        """Prompts' worth of reading for each request."""
+        return 1.0 + self.anew / self.prompt
 
     @property
     def mean_context(self) -> float:
@@ -376,10 +386,10 @@ class _Closed(_Loop):
 
     def _cycle(self, read: _Reading) -> tuple[FloatArray, FloatArray]:
         """Steps of a life by itself, and those that it takes longer because all are full of prompts."""
-        each = self.shared * read.steps.each / self.stages
+        each = self.shared * self.lengths.readings * read.steps.each / self.stages
         # On its way a request does not take part in the steps, which are longer where they carry prompts.
         most = np.maximum(self.steps, np.maximum(self.inside * each, 1.0))
-        mean = read.step + self.inside * read.added / most
+        mean = read.step + self.inside * self.lengths.readings * read.added / most
         alone = self.steps + self.shared * read.steps.each + self._way(read) / mean
         return alone, np.maximum(self.inside * each - alone, 0.0)
 
@@ -389,14 +399,19 @@ class _Closed(_Loop):
         return np.asarray(self.steps / (alone + self._full))
 
     def waits(self, read: _Reading) -> _Waits:
-        """Each other prompt is read once in every life, before the own one or while this one decodes."""
+        """Each other prompt is read once in every life, before the own one or while this one decodes;
+        what preemptions cost, too, the own ones as well.
+        """
         _, full = self._cycle(read)
-        each = read.steps.each / self.stages
+        readings = self.lengths.readings
+        each = readings * read.steps.each / self.stages
         queue = np.minimum(full / (each * np.maximum(self.others, _NO_OTHERS)), 1.0)
         before = np.maximum(queue, self.burst)
         # A life without what is read meanwhile, x = life: x = most - others D way / x.
-        way, reads = self._way(read), self.others * read.added
+        way, reads = self._way(read), self.others * readings * read.added
         most = self.steps * read.step + reads + full * read.step + read.own + way
         life = 0.5 * (most + np.sqrt(np.maximum(most**2 - 4.0 * reads * way, 0.0)))
-        beside = np.where(self.steps > 0, np.maximum(1.0 - before - way / life, 0.0), 0.0)
+        beside = np.maximum(readings * (1.0 - way / life) - before, 0.0)
+        beside = beside + (readings - 1.0) / np.maximum(self.others, 1.0)
+        beside = np.where(self.steps > 0, beside, 0.0)
         return _Waits(before, beside, full, np.zeros(self.n))

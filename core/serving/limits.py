@@ -30,10 +30,11 @@ def batch_limits(engine: Engine, device: Accelerator) -> tuple[float, float]:
     return float(max_num_seqs(engine, device)), float(max_num_batched_tokens(engine, device))
 
 
-def occupancy(engine: Engine) -> float:
+def occupancy(engine: Engine, evicts: bool) -> float:
     """Share of its answer for which a running request holds room in the cache.
 
     TensorRT-LLM takes a request only when all of its answer has room (its scheduler's default,
-    GUARANTEED_NO_EVICT); the others take it at once and evict when they must, half on average.
+    GUARANTEED_NO_EVICT) unless it ``evicts`` (MAX_UTILIZATION); the others take it at once and evict when
+    they must, half on average.
     """
-    return 1.0 if engine.name == "trtllm" else 0.52
+    return 1.0 if engine.name == "trtllm" and not evicts else 0.52

@@ -23,6 +23,7 @@ from core.serving.breakdown import engine_phase, textbook_phase
 from core.serving.lifecycle import Lengths, Life, live
 from core.serving.limits import batch_limits, occupancy
 from core.serving.load import LoadCurve, Phase
+from core.serving.policies import policy_of
 from core.serving.textbook_load import textbook_closed, textbook_open
 from core.spec.calibration import Calibration
 from core.spec.scenario import Scenario
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from core.serving.disaggregated import Pools
 
 _OPEN_POINTS = 48
+_LOGISTIC = 1.702  # that makes a logistic curve a normal distribution, nearly
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +44,7 @@ class Service:
     lengths: Lengths
     max_num_seqs: float  # of one replica
     occupancy: float = 0.52  # share of its answer for which a running request holds room
+    preempts: bool = False  # prompts come in that are given up when the cache is full, and read anew
     readers: int = 0  # copies beside ``replicas`` that only read prompts; 0: all do both
     hand_over: float = 0.0  # s, for one token of a prompt to go from a reader to a decoder
 
@@ -67,7 +70,11 @@ def prepare(
     replicas = deployment.replicas
     if engine.name in SERVER_ENGINES:
         replicas *= layout_of(deployment).data_parallel
-    service = Service(_plan(scenario, factors, calibration), replicas, lengths, seqs, occupancy(engine))
+    plan = _plan(scenario, factors, calibration)
+    policy = policy_of(scenario, prompts_apart=False)
+    evicts = policy.admission == "chunk"
+    held = occupancy(engine, evicts)
+    service = Service(plan, replicas, lengths, seqs, held, evicts and not policy.swaps)
     if not deployment.readers or engine.name not in SERVER_ENGINES:
         return service
     link = hand_over_of(scenario.accelerator, deployment)
@@ -135,10 +142,28 @@ def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCu
     # With fewer users than replicas some replicas idle.
     busy = np.minimum(users, service.replicas)
     inside = np.minimum(here, limit)
+    lengths = replace(lengths, anew=_anew(service, here, kv_tokens))
     life = live(service.plan, lengths, inside, together=True)
     queue = (here / inside - 1.0) * life.total
     rate = busy * inside / life.total
     return curve_of(service, users, busy * inside * life.share, life, queue, rate, np.ones_like(users))
+
+
+def _anew(service: Service, here: FloatArray, kv_tokens: float) -> FloatArray | float:
+    """Tokens read anew for each request, ``here`` (n,) of a replica: as many as its answer has while the
+    cache is full and more prompts may come in than stay.
+
+    The share of the time that it is full: sizes are spread evenly between the prompt and the whole, so
+    their sum is spread by sqrt(n / 12) answers.
+    """
+    if not service.preempts:
+        return 0.0
+    lengths = service.lengths
+    held = _cache_room(service, kv_tokens)
+    spread = np.sqrt(held / 12.0) * lengths.output / (lengths.prompt + 0.5 * lengths.output)
+    full = 1.0 / (1.0 + np.exp(np.clip(_LOGISTIC * (held - here) / spread, -50.0, 50.0)))
+    more = np.clip((service.max_num_seqs - held) * lengths.prompt, 0.0, lengths.output)
+    return np.asarray(full * more)
 
 
 def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> LoadCurve:
@@ -209,10 +234,15 @@ def phases(service: Service, running: float) -> tuple[Phase, Phase]:
 
 def room(service: Service, kv_tokens: float) -> float:
     """Requests that one replica holds at a time."""
+    return np.minimum(service.max_num_seqs, _cache_room(service, kv_tokens))  # type: ignore[no-any-return]
+
+
+def _cache_room(service: Service, kv_tokens: float) -> float:
+    """Requests that its cache holds, one at least."""
     lengths = service.lengths
     pool = np.maximum(0.0, kv_tokens / service.replicas - lengths.prefix)
     held = lengths.prompt + service.occupancy * lengths.output * (1.0 + lengths.spread**2)
-    return np.maximum(1.0, np.minimum(service.max_num_seqs, pool / held))  # type: ignore[no-any-return]
+    return np.maximum(1.0, pool / held)  # type: ignore[no-any-return]
 
 
 def _own_quantile(life: Life, n: int) -> Life:

@@ -9,7 +9,7 @@ from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
 from core.latency.step import step_time
 from core.quantities import EXPECTED
-from core.serving.steady_state import closed_loop, open_loop, prepare
+from core.serving.steady_state import closed_loop, open_loop, prepare, room
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, Precision
 from core.spec.scenario import Scenario
@@ -62,8 +62,21 @@ def test_more_users_never_make_it_better(case):
     for name in ("time_to_first_token", "time_per_output_token"):
         values = getattr(curve, name)[EXPECTED]
         assert (np.diff(values) >= -2e-3 * values[1:]).all(), name
-    rate = curve.output_tokens_per_second[EXPECTED]
     # The second user of a replica collides with the first, which may cost a hair of throughput.
+    rate = curve.output_tokens_per_second[EXPECTED]
+    # Where the cache fills, prompts are read again after preemptions: from there on, not before.
+    held = room(prepare(scenario(case)), case[-1]) * scenario(case).deployment.replicas
+    few, many = held * 0.9 >= USERS, held * 1.2 <= USERS
+    assert (np.diff(rate[few]) >= -1e-2 * rate[few][1:]).all()
+    assert not many.any() or np.ptp(rate[many]) <= 1e-2 * rate[many].max()
+    assert rate[many].max(initial=0.0) <= 1.001 * rate[~many].max()
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_more_users_cost_no_throughput_where_no_prompt_is_given_up(case):
+    """TensorRT-LLM takes a request when all of its answer has room."""
+    curve = closed_loop(prepare(scenario(case, "trtllm")), USERS, case[-1])
+    rate = curve.output_tokens_per_second[EXPECTED]
     assert (np.diff(rate) >= -1e-2 * rate[1:]).all()
 
 
