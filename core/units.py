@@ -209,6 +209,11 @@ def show_bytes(count: float, unit: str = "") -> Shown:
     return Shown(f"{count:.0f}", "B")
 
 
+def show_power(watts: float) -> Shown:
+    """Watts, or kilowatts from a thousand up, in three significant digits."""
+    return Shown(three_digits(watts / 1e3), "kW") if abs(watts) >= 999.5 else Shown(three_digits(watts), "W")
+
+
 def hundredths(parts: Sequence[int], total: int) -> list[int]:
     """Bytes in hundredths of a GiB or GB, as shown, that add up to the rounded total (largest remainder).
 

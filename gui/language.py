@@ -50,6 +50,7 @@ class LanguageSwitch(QObject):
         window.menu.speak(words)
         names = {key: words(f"window.workspaces.{key}") for key in KEYS}
         window.toolbar.speak(words("window.menu"), words("actions.language"), names)
+        window.toolbar.search.set_short(words("window.search_short"))
 
     def say_everything(self, messages_stay: bool = False) -> None:
         """Write everything that was written down anew."""

@@ -98,7 +98,7 @@ SERIES_MARKERS = ("circle", "square", "triangle", "diamond") * 2
 _TINT_SHARE: dict[LineKey, float] = {"weights": 0.22, "kv_cache": 0.26}
 _THIN_SHARE = 0.50
 
-_SIZES = {"caption": 11, "body": 13, "title20": 20, "italic": 13, "fixed": 13}
+_SIZES = {"caption": 11, "body": 13, "title20": 20, "italic": 13, "fixed": 11}
 _FAMILIES = ["Inter"]
 _system_families: list[str] = []  # filled once there is an application to ask
 _CJK = ["PingFang SC", "Microsoft YaHei UI", "Noto Sans CJK SC", "WenQuanYi Micro Hei"]
@@ -161,6 +161,9 @@ class Theme:
         }
         self.ledger_tint["kv_cache_spare"] = self.ledger["kv_cache_spare"]
         self.ledger_tint["outside"] = self.canvas
+        contrast = name == "contrast"  # there a segment that is chosen is told by more than its edge
+        self.chosen = self.ink if contrast else self.raised
+        self.on_chosen = self.canvas if contrast else self.ink
         self.missed_region = mix(self.warn_soft, self.canvas, 0.65)
         self.washed = {k: mix(c, self.canvas, 0.35) for k, c in self.ledger.items()}
         self._fonts: dict[str, QFont] = {}

@@ -15,7 +15,16 @@ from core.results import Estimate
 from core.spec.base import field_meta
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
-from core.units import Shown, memory_size, memory_unit, show_count, show_time, show_tokens, three_digits
+from core.units import (
+    Shown,
+    memory_size,
+    memory_unit,
+    show_count,
+    show_power,
+    show_time,
+    show_tokens,
+    three_digits,
+)
 from core.words import Phrase
 
 Section = Literal["inputs", "results", "memory", "cost"]
@@ -208,7 +217,7 @@ def _quantities(point: Estimate) -> dict[str, tuple[float | None, Shown, bool]]:
         False,
     )
     add("concurrent_users", float(capacity.at_once), Shown(show_count(capacity.at_once), ""), False)
-    add("kv_tokens", float(capacity.kv_tokens), Shown(show_count(capacity.kv_tokens), "tok"), False)
+    add("kv_tokens", float(capacity.kv_tokens), Shown(f"{capacity.kv_tokens:,}", "tok"), False)
     return found
 
 
@@ -281,12 +290,11 @@ def _size(point: Estimate, key: str) -> int:
 
 _MONEY: tuple[tuple[str, str], ...] = (
     ("price", "${:,.0f}"),
-    ("power", "{:,.0f}"),
+    ("power", ""),
     ("energy", ""),
     ("per_hour", "${:,.2f}"),
     ("per_million", "${:,.2f}"),
 )
-_UNITS = {"power": "W", "energy": "J/token"}
 
 
 def _cost(points: tuple[Estimate, ...], baseline: int, prices: Prices | None) -> tuple[Row, ...]:
@@ -299,8 +307,10 @@ def _cost(points: tuple[Estimate, ...], baseline: int, prices: Prices | None) ->
         cells = []
         for index, value in enumerate(values):
             shown = Shown("–", "")
-            if value is not None:
-                shown = Shown(text.format(value) if text else three_digits(value), _UNITS.get(key, ""))
+            if value is not None and key == "power":
+                shown = show_power(value)
+            elif value is not None:
+                shown = Shown(text.format(value), "") if text else Shown(three_digits(value), "J/token")
             cells.append(_cell(index != baseline, (value, shown, True), values[baseline]))
         rows.append(Row("cost", key, Phrase(f"compare.results.{key}"), tuple(cells)))
     return tuple(rows)

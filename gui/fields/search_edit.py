@@ -268,6 +268,16 @@ class SearchEdit(QLineEdit):
         self.style().drawPrimitive(QStyle.PrimitiveElement.PE_PanelLineEdit, option, painter, self)
         colour = t.ink if self.isEnabled() else t.ink3
         box = QRectF(8.0 + self.textMargins().left(), 0, self._room(), self.height())
+        name, _, memory = self.text().rpartition(" ")
+        if _MEMORY.fullmatch(memory) and not self.isModified():
+            memory = memory.replace("G", " G")  # as it stands beside the names that do not tell it
+            beside = paint.width(t.font("caption"), memory)
+            box.setRight(box.right() + 5)  # as far as a detail comes to the icon
+            if paint.width(t.font("body"), name) + beside + 6 <= box.width():
+                paint.text(painter, box, name, t.font("body"), colour)
+                paint.text(painter, box, memory, t.font("caption"), t.ink3, paint.RIGHT)
+                return
+            box.setRight(box.right() - 5)
         paint.text(painter, box, self._cut(self.text()), t.font("body"), colour)
 
     def _cut(self, name: str) -> str:

@@ -130,8 +130,8 @@ class Segmented(QWidget):
             if on:
                 wide = 2.0 if self.hasFocus() else 1.0
                 painter.setPen(QPen(t.accent if self.hasFocus() else t.control, wide))
-                painter.setBrush(t.raised)
+                painter.setBrush(t.chosen)
                 painter.drawRoundedRect(segment.adjusted(wide / 2, wide / 2, -wide / 2, -wide / 2), 6, 6)
             font = t.font("body_medium" if on else "body")
-            paint.text(painter, segment, choice.label, font, t.ink if on else t.ink2, paint.CENTRE)
+            paint.text(painter, segment, choice.label, font, t.on_chosen if on else t.ink2, paint.CENTRE)
         painter.end()

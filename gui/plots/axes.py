@@ -34,7 +34,7 @@ def axes(draw: Draw, panel: Panel, *, numbers: bool = True) -> None:
     taken = draw.text(rect.right(), middle, last, current.ink3, align="right", keep=False)
     for value in ticks[:-1]:
         text = panel.x_text(value)
-        if panel.px(value) + draw.width(text) / 2 < taken.left() - 6:
+        if panel.px(value) + draw.width(text) / 2 < taken.left() - 10:
             draw.text(panel.px(value), middle, text, current.ink3, align="centre", keep=False)
 
 

@@ -65,7 +65,7 @@ class CompareCurves(PlotPane):
         """Panel, target; curves come with the series."""
         self.panel = self.area.add_panel()
         self.panel.x_text = show_count
-        self.panel.headroom = 14.0
+        self.panel.headroom = 24.0  # the flag stands above every ring
         self.target_good = Curve(self.panel, 6, lambda t: t.good, width=1.2, dash=(4, 3))
         self.target_warn = Curve(self.panel, 6, lambda t: t.warn, width=1.2, dash=(4, 3))
 

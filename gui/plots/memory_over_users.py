@@ -259,6 +259,7 @@ class MemoryOverUsers(PlotPane):
         middle, half = panel.px(line.full_at), draw.width(text, "caption_semibold") / 2
         for left in (middle - half, middle - 8, middle - 2 * half + 8, middle + 6, middle - 2 * half - 6):
             if draw.text_if_free(left, row, text, current.ink, panel.rect, role="caption_semibold"):
+                draw.taken[-1].adjust(-6, 0, 6, 0)  # it is the answer: its neighbours keep away
                 return
         draw.text_if_free(
             min(middle + 8, panel.rect.right() - 2 * half - 2),

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from core.planning.cost import running_cost
 from core.planning.started import Started
-from core.units import three_digits
+from core.units import show_power, three_digits
 from core.words import Words
 from gui.theme import theme
 from gui.widgets import paint
@@ -23,7 +23,7 @@ def costs_of(started: Started, words: Words) -> tuple[tuple[str, str], ...]:
         return ()
     stem = "plots.step_time"
     found = [
-        (words(f"{stem}.power", watts=f"{cost.watts:,.0f}"), ENERGY),
+        (words(f"{stem}.power", power=show_power(cost.watts)), ENERGY),
         (words(f"{stem}.energy", energy=three_digits(cost.joules_per_token.expected)), ENERGY),
     ]
     million = cost.usd_per_million_tokens
@@ -72,7 +72,6 @@ class CostLine(QWidget):
         lead = self._words("plots.step_time.running_costs", parts="")
         font, x = t.font("caption"), 0.0
         x += paint.text(painter, QRectF(0, 0, self.width(), self.height()), lead, font, t.ink3)
-        x += paint.width(font, " ")
         self._ends = []
         for index, (text, key) in enumerate(self._parts):
             room = QRectF(x, 0, max(0.0, self.width() - x), self.height())

@@ -224,7 +224,8 @@ class ThroughputLatency(PlotPane):
                 continue
             places.append((panel.px(x), panel.py(y), float(load.users[index])))
         known = {count for _, _, count in places}
-        places = [*(end for end in self._end(curves) if end[2] not in known), *places]
+        ends = [end for end in self._end(curves) if end[2] not in known]
+        places = [*ends, *places]
         kept: list[tuple[float, float, float]] = []
         for px, py, count in reversed(places):  # the most users first: they are asked for
             if all(math.hypot(px - x, py - y) >= _APART for x, y, _ in kept):
@@ -233,9 +234,9 @@ class ThroughputLatency(PlotPane):
                     draw.ring(px, py, colour, size=6, edge=1.5)
                     kept.append((px, py, count))
                 draw.taken.append(rect)
-        for px, py, count in kept:
+        for px, py, count in sorted(kept, key=lambda place: place not in ends):
             text = show_count(count)
-            for dx, dy, align in _BESIDE:
+            for dx, dy, align in (_BESIDE[1], *_BESIDE) if (px, py, count) in ends else _BESIDE:
                 if draw.text_if_free(
                     px + dx,
                     py + current.px(dy),

@@ -28,6 +28,7 @@ CARD_KEYS = (
     "concurrent_users",
 )
 _HEADROOM = 1.25  # the bullet's track is this much longer than its largest mark
+_NONE = "—"  # of a time that never comes
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def _not_started(key: str, words: Words) -> Card:
         key,
         name=words(f"cards.{key}.name"),
         short=words(f"cards.{key}.short"),
-        value="—",
+        value=_NONE,
         target=words("cards.does_not_start"),
     )
     return _finish(card, words)
@@ -115,7 +116,7 @@ def _timed(key: str, value: Range, target: float | None, words: Words) -> Card:
         key,
         name=words(f"cards.{key}.name"),
         short=words(f"cards.{key}.short"),
-        value=shown.number,
+        value=shown.number if math.isfinite(value.expected) else _NONE,
         unit=shown.unit,
         state="" if met else "warn",
         note=range_text(value, lambda seconds: time_in(seconds, shown.unit), words),

@@ -1,5 +1,6 @@
 """The table of a comparison: inputs and results in rows, a column for each scenario and its distance."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ _ROW, _HEAD = 28, 30
 _PAD = 14
 _NAME_LEAST, _NAME_MOST = 132, 230
 _VALUE_LEAST = 72
+_VALUE_MOST = 320  # of a column with its change, where the table is wide
 _ICON = 12
 
 
@@ -69,7 +71,8 @@ class DifferenceTable(QAbstractScrollArea):
         self._letters: tuple[str, ...] = ()
         self._baseline = 0
         self._names = 0.0
-        self._values: list[float] = []
+        self._least: list[float] = []  # widths of the values that show everything
+        self._values: list[float] = []  # with their share of the room that is left
         self._changes: list[float] = []
         self._hovered = -1
         self.current = -1
@@ -108,12 +111,12 @@ class DifferenceTable(QAbstractScrollArea):
         rows = [line for line in self._lines if line.row is not None]
         names = max([paint.width(t.font("body"), line.title) for line in rows], default=0.0)
         self._names = min(max(names + 16, t.px(_NAME_LEAST)), t.px(_NAME_MOST))
-        self._values, self._changes = [], []
+        self._least, self._changes = [], []
         for index in range(len(self._letters)):
             values = [paint.width(t.font("body_semibold"), line.texts[index]) for line in rows]
             marked = any(line.row is not None and line.row.cells[index].state for line in rows)
             icon = t.px(_ICON) + 6 if marked else 0
-            self._values.append(max([*values, t.px(_VALUE_LEAST) - icon]) + icon + _PAD)
+            self._least.append(max([*values, t.px(_VALUE_LEAST) - icon]) + icon + _PAD)
             changes = [paint.width(t.font("caption"), line.changes[index]) for line in rows]
             widest = max(changes, default=0.0)
             self._changes.append(max(widest, t.px(34)) + 10 if index != self._baseline and widest else 0.0)
@@ -122,11 +125,25 @@ class DifferenceTable(QAbstractScrollArea):
 
     def wanted_width(self) -> int:
         """Pixels that show everything."""
-        return round(self._names + sum(self._values) + sum(self._changes)) + 12
+        return round(self._names + sum(self._least) + sum(self._changes)) + 12
+
+    def _spread(self, room: float) -> None:
+        """Give what is left of the width to the narrow columns first, until all are as wide."""
+        widths = [a + b for a, b in zip(self._least, self._changes, strict=True)]
+        level, most = 0.0, room - self._names
+        for taken, width in enumerate(sorted(widths, reverse=True)):
+            level = (most - sum(sorted(widths, reverse=True)[:taken])) / (len(widths) - taken)
+            if width <= level:
+                break
+        self._values = [
+            least + max(0.0, math.floor(min(level, theme().px(_VALUE_MOST)) - width))
+            for least, width in zip(self._least, widths, strict=True)
+        ]
 
     def _set_bars(self) -> None:
         t = theme()
         room = self.viewport().size()
+        self._spread(room.width())
         high = t.px(_HEAD) + len(self._lines) * t.px(_ROW)
         self.verticalScrollBar().setRange(0, max(0, high - room.height()))
         self.verticalScrollBar().setPageStep(room.height())

@@ -19,6 +19,7 @@ class SearchBox(QAbstractButton):
         super().__init__(parent)
         self._action = action
         self._small = False
+        self._short = ""
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.clicked.connect(action.trigger)
@@ -32,6 +33,12 @@ class SearchBox(QAbstractButton):
         self.setToolTip(f"{self.text()} ({keys})" if keys else self.text())
         self.update()
 
+    def set_short(self, text: str) -> None:
+        """The words for where the longer ones and the keys do not fit."""
+        self._short = text
+        self.updateGeometry()
+        self.update()
+
     def set_small(self, small: bool) -> None:
         """Less room in a small window."""
         self._small = small
@@ -40,12 +47,16 @@ class SearchBox(QAbstractButton):
     def sizeHint(self) -> QSize:
         """28 px high; wider than usual for words that need it."""
         t = theme()
-        words = round(paint.width(t.font("body"), self.text())) + t.px(14) + 28
+        text = (self._small and self._short) or self.text()
+        words = round(paint.width(t.font("body"), text)) + t.px(14) + 28
         return QSize(max(t.px(_SMALL if self._small else _WIDE), words), t.px(28))
 
     def minimumSizeHint(self) -> QSize:
         """Only the glass."""
         return QSize(theme().px(_LEAST), theme().px(28))
+
+    def _beside(self, text: str, keys: float) -> float:
+        return paint.width(theme().font("body"), text) + keys + 10
 
     def enterEvent(self, event: QEnterEvent) -> None:
         """Show the edge of what is pointed at."""
@@ -68,8 +79,12 @@ class SearchBox(QAbstractButton):
             keys = self._action.shortcut().toString(QKeySequence.SequenceFormat.NativeText).replace("+", " ")
             inner = box.adjusted(9 + size + 7, 0, -10, 0)
             taken = paint.width(t.font("caption"), keys)
-            if taken + paint.width(t.font("body"), self.text()) + 10 <= inner.width():
+            shown = next(
+                (text for text in (self.text(), self._short) if self._beside(text, taken) <= inner.width()),
+                "",
+            )
+            if shown:  # the keys are worth more than the longer words
                 paint.text(painter, inner, keys, t.font("caption"), t.ink3, paint.RIGHT)
                 inner.setRight(inner.right() - taken - 10)
-            paint.text(painter, inner, self.text(), t.font("body"), t.ink2)
+            paint.text(painter, inner, shown or self.text(), t.font("body"), t.ink2)
         painter.end()

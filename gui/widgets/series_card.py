@@ -23,7 +23,8 @@ from gui.tips import plain
 from gui.widgets import paint
 
 TALL, LOW = 62, 34
-_LEAST, _LEAST_LOW, _GAP = 190, 150, 12
+GAP = 16
+_LEAST, _LEAST_LOW = 190, 150
 _MOST_WIDE = 460
 MOST_TALL = 4  # scenarios side by side in full; more are shown with their name only
 
@@ -344,7 +345,7 @@ class SeriesRow(QWidget):
     def _columns(self, width: int) -> int:
         t = theme()
         least = t.px(_LEAST_LOW if self.low else _LEAST)
-        most = max(1, (width + _GAP) // (least + _GAP))
+        most = max(1, (width + GAP) // (least + GAP))
         rows = -(-max(1, self._shown) // most)
         return -(-max(1, self._shown) // rows)
 
@@ -366,12 +367,12 @@ class SeriesRow(QWidget):
     def _place(self) -> None:
         columns = self._columns(self.width())
         high = theme().px(LOW if self.low else TALL)
-        wide = min((self.width() - (columns - 1) * _GAP) / columns, theme().px(_MOST_WIDE))
+        wide = min((self.width() - (columns - 1) * GAP) / columns, theme().px(_MOST_WIDE))
         for index in range(self._shown):
             row, column = divmod(index, columns)
-            left = round(column * (wide + _GAP))
+            left = round(column * (wide + GAP))
             self.cards[index].setGeometry(
-                left, row * (high + 8), round(column * (wide + _GAP) + wide) - left, high
+                left, row * (high + 8), round(column * (wide + GAP) + wide) - left, high
             )
 
     def _on_dropped(self, key: int, at: QPoint) -> None:

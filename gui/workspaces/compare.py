@@ -22,7 +22,7 @@ from gui.sheets.sheet import Text
 from gui.sizes import COLUMN_GAP, GUTTER, Sizes
 from gui.theme import manager, theme
 from gui.widgets.difference_table import DifferenceTable
-from gui.widgets.series_card import MOST_TALL, Head, SeriesRow
+from gui.widgets.series_card import GAP, MOST_TALL, Head, SeriesRow
 from gui.workspaces.heading import Heading
 from gui.workspaces.parts import Ground
 
@@ -107,8 +107,9 @@ class CompareWorkspace(QWidget):
 
     def set_sizes(self, sizes: Sizes) -> None:
         """Lay out for a size of the window."""
-        self.heading.set_small(sizes.name == "small")
-        top = theme().px(10 if sizes.name == "small" else 14)
+        small = sizes.name == "small"
+        self.heading.set_small(small)
+        top = theme().px(10 if small else 14)
         self._cards_column.setContentsMargins(GUTTER, top, GUTTER, theme().px(6))
 
     def activate(self) -> None:
@@ -363,10 +364,10 @@ class _Body(QWidget):
 
     def _plots_above(self, wide: int, high: int, top: int, title: int) -> None:
         t = theme()
-        each = (wide - 3 * COLUMN_GAP) // 4
+        each = (wide - 3 * GAP) / 4  # four of them stand under four cards
         plots = min(max(round(0.38 * high), t.px(140)), t.px(250))
         for index, plot in enumerate(self.plots):
-            plot.setGeometry(GUTTER + index * (each + COLUMN_GAP), top, each, plots)
+            plot.setGeometry(GUTTER + round(index * (each + GAP)), top, round(each), plots)
         below = top + plots + t.px(12)
         self.title.setGeometry(GUTTER, below, wide, title)
         self.table.setGeometry(GUTTER, below + title, wide, high - below - title - t.px(8))
