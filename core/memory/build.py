@@ -1,6 +1,6 @@
 """The ledger of a scenario, by the rules of its engine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -45,7 +45,30 @@ def _rules_of(engine: EngineName) -> Rules:
 
 def plan_memory(scenario: Scenario) -> MemoryPlan:
     """What the engine's rules yield before the requests are counted in, less a calibration's reserve."""
-    plan = _plan(scenario)
+    return _with_reserve(_plan(scenario), scenario)
+
+
+def plan_of_many(scenario: Scenario) -> MemoryPlan:
+    """The same for one of many scenarios, each of which is asked for once: nothing is kept."""
+    return _with_reserve(_rules_of(scenario.engine.name)(scenario), scenario)
+
+
+def plans_over(scenario: Scenario, path: str, values: Sequence[object]) -> tuple[MemoryPlan, ...] | None:
+    """The plans at other values of an input, where rules tell them without making each anew.
+
+    One plan alone: the input changes nothing.  None: the rules do not tell.
+    """
+    if _rules_of(scenario.engine.name) is not vllm.plan:
+        return None
+    if path == "engine.max_model_len" and vllm.ignores_length(scenario):
+        return (plan_of_many(scenario),)
+    if path != "engine.gpu_memory_utilization":
+        return None
+    found = vllm.plans_over_utilization(scenario, [float(v) for v in values])  # type: ignore[arg-type]
+    return None if found is None else tuple(_with_reserve(plan, scenario) for plan in found)
+
+
+def _with_reserve(plan: MemoryPlan, scenario: Scenario) -> MemoryPlan:
     found = applying(scenario)
     if found is None or not found.reserve_bytes:
         return plan

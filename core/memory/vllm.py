@@ -8,6 +8,8 @@ peak, non-torch memory and graphs are fitted to those logs (data/engines/vllm.js
 """
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -57,6 +59,8 @@ _TILED = ("mxfp4", "mxfp4_experts")
 def plan(scenario: Scenario) -> MemoryPlan:
     """The plan of one device of the tightest pipeline stage: the one whose pool holds the fewest tokens."""
     plans = stage_plans(scenario)
+    if len(plans) == 1:
+        return plans[0]
     return min(plans, key=lambda p: p.demand.tokens_in(p.pool, scenario.engine.max_model_len))
 
 
@@ -103,13 +107,7 @@ def _stage_plan(scenario: Scenario, layout: Layout, stage: Stage, samples: bool 
         # Hidden states and residuals that travel between stages.
         fixed["activations"] += 2 * batched * scenario.model.architecture.hidden * 2
     total = driver_total_bytes(device)
-    budget = math.floor(engine.gpu_memory_utilization * total)
-    if not rules.graphs_inside:
-        # These graphs come on top of what the utilisation grants; where that is more than there is, they
-        # lie in the room that the profiled peak has left free again.
-        over = min(max(0, budget + graphs - total), fixed["activations"])
-        fixed["graphs"] = max(0, graphs - over)
-        budget = min(budget + fixed["graphs"], total)
+    budget, fixed["graphs"] = _granted(engine.gpu_memory_utilization, total, graphs, fixed, rules)
     demand = make_demand(
         stage.arch, scenario.precision.kv_cache, layout.attention_parallel, engine.block_size, rules
     )
@@ -121,9 +119,44 @@ def _stage_plan(scenario: Scenario, layout: Layout, stage: Stage, samples: bool 
         demand=draft.added_to(demand, engine.block_size),
         replicas=deployment.replicas,
         batched_tokens=batched,
-        batch=max_num_seqs(engine, device),
+        batch=seqs,
         copies=layout.attention_copies,
     )
+
+
+def _granted(
+    utilization: float, total: int, graphs: int, fixed: dict[LineKey, int], rules: Band
+) -> tuple[int, int]:
+    """The budget, and the graphs that lie in it beside the activations."""
+    budget = math.floor(utilization * total)
+    if rules.graphs_inside:
+        return budget, graphs
+    # These graphs come on top of what the utilisation grants; where that is more than there is, they
+    # lie in the room that the profiled peak has left free again.
+    kept = max(0, graphs - min(max(0, budget + graphs - total), fixed["activations"]))
+    return min(budget + kept, total), kept
+
+
+def plans_over_utilization(scenario: Scenario, values: Sequence[float]) -> tuple[MemoryPlan, ...] | None:
+    """The plans at other values of gpu_memory_utilization; None where another stage may be the tightest."""
+    layout = layout_of(scenario.deployment, ALL_BUT_EXPERTS)
+    stages = stages_of(scenario.model.architecture, layout.pipeline_parallel)
+    if len(stages) > 1:
+        return None
+    one, graphs = _stage_plan(scenario, layout, stages[0]), graphs_of(scenario, stages[0])
+    rules = band(scenario.engine.version)
+    found = []
+    for value in values:
+        budget, kept = _granted(value, one.device, graphs, one.fixed, rules)
+        found.append(replace(one, budget=budget, fixed={**one.fixed, "graphs": kept}))
+    return tuple(found)
+
+
+def ignores_length(scenario: Scenario) -> bool:
+    """Whether max_model_len changes nothing in a plan."""
+    engine = scenario.engine
+    whole = band(engine.version).profile_whole_length and not engine.max_num_batched_tokens
+    return not whole and scenario.deployment.pipeline_parallel == 1
 
 
 def _rules(first: tuple[int, ...]) -> Band:

@@ -93,9 +93,17 @@ def band(version: str) -> Band:
 
 def is_large(device: Accelerator) -> bool:
     """Whether vLLM takes its limits for large devices."""
-    rule = _file()["default_limits"]
-    named = any(word in device.name for word in rule["not_large"])
-    return driver_total_bytes(device) >= rule["large_gib"] * GIB and not named
+    return driver_total_bytes(device) >= _large_bytes() and not _named_small(device.name)
+
+
+@cache
+def _large_bytes() -> float:
+    return float(_file()["default_limits"]["large_gib"] * GIB)
+
+
+@cache
+def _named_small(name: str) -> bool:
+    return any(word in name for word in _file()["default_limits"]["not_large"])
 
 
 def max_num_seqs(engine: Engine, device: Accelerator) -> int:
@@ -109,7 +117,11 @@ def max_num_batched_tokens(engine: Engine, device: Accelerator) -> int:
 
 
 def _default(engine: Engine, device: Accelerator, name: str) -> int:
-    large = band(engine.version).large_limits and is_large(device)
+    return _limit(band(engine.version).large_limits and is_large(device), name)
+
+
+@cache
+def _limit(large: bool, name: str) -> int:
     return int(_file()["default_limits"]["large" if large else "small"][name])
 
 

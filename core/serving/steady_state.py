@@ -6,7 +6,7 @@ Both take the life of a request from ``core.serving.lifecycle`` and work on arra
 """
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from core.serving.disaggregated import Pools
 
 _OPEN_POINTS = 48
+_BLOCK = 40  # points worked out together where each has a grid of its own
 _LOGISTIC = 1.702  # that makes a logistic curve a normal distribution, nearly
 
 
@@ -83,7 +84,7 @@ def prepare(
     return replace(service, readers=readers, hand_over=each)
 
 
-def _pools(service: Service, kv_tokens: float) -> "Pools | None":
+def _pools(service: Service, kv_tokens: float | FloatArray) -> "Pools | None":
     """Both sides of a service that reads prompts apart; None of any other."""
     plan = service.plan
     if not service.readers or isinstance(plan, TextbookPlan):
@@ -124,7 +125,7 @@ def _plan(
     return plan_of_scenario(scenario, calibration)
 
 
-def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCurve:
+def closed_loop(service: Service, users: FloatArray, kv_tokens: float | FloatArray) -> LoadCurve:
     """Speeds with ``users`` (n,), one or more each, in the system.
 
     ``kv_tokens`` is what the cache pools of all replicas hold together.
@@ -149,7 +150,7 @@ def closed_loop(service: Service, users: FloatArray, kv_tokens: float) -> LoadCu
     return curve_of(service, users, busy * inside * life.share, life, queue, rate, np.ones_like(users))
 
 
-def _anew(service: Service, here: FloatArray, kv_tokens: float) -> FloatArray | float:
+def _anew(service: Service, here: FloatArray, kv_tokens: float | FloatArray) -> FloatArray | float:
     """Tokens read anew for each request, ``here`` (n,) of a replica: as many as its answer has while the
     cache is full and more prompts may come in than stay.
 
@@ -166,8 +167,10 @@ def _anew(service: Service, here: FloatArray, kv_tokens: float) -> FloatArray | 
     return np.asarray(full * more)
 
 
-def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> LoadCurve:
+def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float | FloatArray) -> LoadCurve:
     """Speeds at ``request_rate`` (n,) requests per second over all replicas.
+
+    ``kv_tokens`` and the lengths may differ from point to point, (n,).
 
     Where requests arrive faster than they are answered, ``stable`` is 0, ``users`` and the time to
     the first token are inf, and the other values are those of the full engine.
@@ -181,17 +184,10 @@ def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> L
         from core.serving.disaggregated import curve_of_pools, disaggregated_open
 
         return curve_of_pools(pools, lengths, disaggregated_open(pools, lengths, rate), None)
-    here = rate / service.replicas
-    # An arrival finds as many others as there are on average; with them it makes one more.
-    found = np.concatenate([[0.0], np.geomspace(min(0.01, limit / 2), limit, _OPEN_POINTS)])
-    grid = live(service.plan, lengths, np.minimum(found + 1.0, limit), together=False)
-    carried = np.maximum.accumulate(found / grid.total, axis=1)
-    ceiling = carried[:, -1:]
-    n = len(rate)
-    seen = np.stack([np.interp(here, row, found) for row in carried])
-    near = np.interp(seen, found, grid.share).reshape(-1)
+    n, here = len(rate), rate / service.replicas
+    ceiling, seen, near = _met(service, here, limit)
     others = np.minimum(seen + 1.0, limit).reshape(-1)
-    three = live(service.plan, lengths, others, together=False, near=near)
+    three = live(service.plan, _repeated(lengths, 3, n), others, together=False, near=near)
     life = _own_quantile(three, n)
     load = here / ceiling
     waits = np.minimum(load, 1 - 1e-9)
@@ -215,6 +211,82 @@ def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float) -> L
     )
 
 
+def _met(
+    service: Service, here: FloatArray, limit: FloatArray | float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What arrivals at rates ``here`` (n,) of one replica meet: the rate it can carry (3, 1 or n), requests
+    inside (3, n), and the share of their life that these decode (3 n,).
+
+    ``limit`` and the lengths are those of all points, or each point has its own (n,).
+    """
+    assert not isinstance(service.plan, TextbookPlan)
+    n = len(here)
+    differ = _differ(service.lengths, limit)
+    if differ and n > _BLOCK:  # what fits the processor's cache is quicker
+        parts = [slice(i, min(i + _BLOCK, n)) for i in range(0, n, _BLOCK)]
+        limits = np.broadcast_to(limit, (n,))
+        met = [_met(_part(service, part, n), here[part], limits[part]) for part in parts]
+        ceilings, seen_in, near_in = zip(*met, strict=True)
+        nearby = [near.reshape(3, -1) for near in near_in]
+        near = np.concatenate(nearby, axis=1).reshape(-1)
+        return np.concatenate(ceilings, axis=1), np.concatenate(seen_in, axis=1), near
+    # An arrival finds as many others as there are on average; with them it makes one more.
+    most = np.broadcast_to(limit, (n,)) if differ else np.array([float(limit)])
+    found = np.concatenate(
+        [np.zeros((1, len(most))), np.geomspace(np.minimum(0.01, most / 2), most, _OPEN_POINTS)]
+    )
+    lengths = _repeated(service.lengths, len(found), n)
+    grid = live(service.plan, lengths, np.minimum(found + 1.0, most).reshape(-1), together=False)
+    carried = np.maximum.accumulate(found / grid.total.reshape(3, *found.shape), axis=1)
+    share = grid.share.reshape(found.shape)
+    if len(most) == 1:
+        seen = np.stack([np.interp(here, row[:, 0], found[:, 0]) for row in carried])
+        near = np.interp(seen, found[:, 0], share[:, 0])
+    else:
+        seen = np.array(
+            [[np.interp(here[i], row[:, i], found[:, i]) for i in range(n)] for row in carried]
+        ).reshape(3, n)
+        near = np.stack([np.interp(seen[:, i], found[:, i], share[:, i]) for i in range(n)], axis=1)
+    return carried[:, -1], seen, near.reshape(-1)
+
+
+def _differ(lengths: Lengths, limit: FloatArray | float) -> bool:
+    """Whether points differ in more than their rate."""
+    return any(np.ndim(v) > 0 for v in (limit, lengths.prompt, lengths.output, lengths.token_budget))
+
+
+def _part(service: Service, points: slice, n: int) -> Service:
+    """The service at some of n points."""
+    lengths = service.lengths
+
+    def cut(value: float) -> float:
+        return value if np.ndim(value) == 0 else np.broadcast_to(value, (n,))[points]  # type: ignore[return-value]
+
+    own = replace(
+        lengths,
+        prompt=cut(lengths.prompt),
+        prefix=cut(lengths.prefix),
+        output=cut(lengths.output),
+        token_budget=cut(lengths.token_budget),
+    )
+    return replace(service, lengths=own)
+
+
+def _repeated(lengths: Lengths, times: int, n: int) -> Lengths:
+    """Lengths of n points, each as often as it stands in a row after the other."""
+
+    def spread(value: float) -> float:
+        return value if np.ndim(value) == 0 else np.tile(np.broadcast_to(value, (n,)), times)  # type: ignore[return-value]
+
+    return replace(
+        lengths,
+        prompt=spread(lengths.prompt),
+        prefix=spread(lengths.prefix),
+        output=spread(lengths.output),
+        token_budget=spread(lengths.token_budget),
+    )
+
+
 def phases(service: Service, running: float) -> tuple[Phase, Phase]:
     """One step of each phase, prefill then decode, at ``running`` decoding requests over all replicas."""
     lengths = service.lengths
@@ -232,17 +304,17 @@ def phases(service: Service, running: float) -> tuple[Phase, Phase]:
     )
 
 
-def room(service: Service, kv_tokens: float) -> float:
-    """Requests that one replica holds at a time."""
-    return np.minimum(service.max_num_seqs, _cache_room(service, kv_tokens))  # type: ignore[no-any-return]
+def room(service: Service, kv_tokens: Any) -> Any:
+    """Requests that one replica holds at a time; a number or an array (n,), as ``kv_tokens`` is."""
+    return np.minimum(service.max_num_seqs, _cache_room(service, kv_tokens))
 
 
-def _cache_room(service: Service, kv_tokens: float) -> float:
+def _cache_room(service: Service, kv_tokens: Any) -> Any:
     """Requests that its cache holds, one at least."""
     lengths = service.lengths
     pool = np.maximum(0.0, kv_tokens / service.replicas - lengths.prefix)
     held = lengths.prompt + service.occupancy * lengths.output * (1.0 + lengths.spread**2)
-    return np.maximum(1.0, pool / held)  # type: ignore[no-any-return]
+    return np.maximum(1.0, pool / held)
 
 
 def _own_quantile(life: Life, n: int) -> Life:

@@ -38,8 +38,8 @@ def textbook_open(
 ) -> LoadCurve:
     """``rate`` (n,) requests per second over all replicas."""
     answers = rate / replicas * output
-    most = min(limit, _MANY)
-    ceiling = most / float(textbook_times(plan, np.array([most]), prompt)[0][0])
+    most = np.minimum(np.atleast_1d(limit), _MANY)
+    ceiling = most / textbook_times(plan, most, prompt)[0]
     stable = answers < ceiling
     # Little's law; where the load is stable the weights, not the arithmetic, set the step.
     running = np.where(stable, np.minimum(answers * plan.read_bytes / plan.bandwidth, limit), limit)

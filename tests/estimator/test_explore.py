@@ -9,7 +9,7 @@ from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
 from core.errors import InvalidScenario
 from core.estimator import estimate
-from core.planning.explore import RESULTS, explore, explore_grid, family, is_fast, result_of
+from core.planning.explore import RESULTS, explore, explore_grid, family, is_fast, result_of, turned
 from core.planning.explore_axes import Axis, axes_for, axis_for, coarse_first
 from core.spec.change import with_values
 from core.spec.checks import check
@@ -25,6 +25,12 @@ PAIRS = (
     ("workload.shared_prefix_tokens", "workload.users"),
     ("deployment.tensor_parallel", "precision.kv_cache"),
     ("engine.max_model_len", "workload.output_tokens"),
+    ("engine.gpu_memory_utilization", "engine.max_model_len"),
+    ("accelerator.memory_gb_nominal", "engine.max_num_batched_tokens"),
+    ("accelerator.memory_gb_nominal", "accelerator.memory_bandwidth_gbps"),
+    ("accelerator.memory_bandwidth_gbps", "engine.gpu_memory_utilization"),
+    ("workload.prompt_tokens", "accelerator.memory_gb_nominal"),
+    ("precision.weights", "engine.max_model_len"),
 )
 
 
@@ -35,6 +41,9 @@ def scenarios(scenario):
         "plain": scenario,
         "copies": with_values(scenario, {"deployment.accelerators": 3, "workload.shared_prefix_tokens": 300}),
         "rate": with_values(scenario, {"workload.load": "requests"}),
+        "old": with_values(scenario, {"engine.version": "0.6"}),
+        "draft": with_values(scenario, {"speculative.kind": "ngram"}),
+        "transformers": with_values(scenario, {"engine.name": "transformers", "engine.version": "4.50"}),
         "textbook": with_values(scenario, {"engine.name": "textbook"}),
         "sglang": with_values(scenario, {"engine.name": "sglang", "engine.version": "0.5"}),
         **{m: Scenario(model=load_model(m), accelerator=h200) for m in models},
@@ -45,6 +54,9 @@ NAMES = (
     "plain",
     "copies",
     "rate",
+    "old",
+    "draft",
+    "transformers",
     "textbook",
     "sglang",
     "google/gemma-3-27b-it",
@@ -57,7 +69,10 @@ NAMES = (
 def test_cells_equal_the_estimator(scenario, name, pair):
     base = scenarios(scenario)[name]
     paths = ["workload.request_rate" if name == "rate" and p == "workload.users" else p for p in pair]
+    if not set(paths) <= set(axes_for(base)):
+        pytest.skip("an input that this engine has not")
     x, y = (axis_for(base, path, 7) for path in paths)
+    swap = turned(base, x, y)
     for result in ("time_to_first_token", "output_throughput", "concurrent_users", "memory_per_device"):
         grid = explore(base, x, y, result)
         assert grid.values.shape == grid.starts.shape == grid.meets.shape == (len(y.values), len(x.values))
@@ -67,7 +82,7 @@ def test_cells_equal_the_estimator(scenario, name, pair):
             (len(y.values) // 2, len(x.values) // 3),
         }:
             try:
-                cell = x.apply(y.apply(base, i), j)
+                cell = y.apply(x.apply(base, j), i) if swap else x.apply(y.apply(base, i), j)
             except InvalidScenario:
                 cell = None
             if cell is None or any(p.severity == "error" for p in check(cell)):
@@ -117,6 +132,23 @@ def test_what_is_quick_is_known(scenario):
     users, gpu = axis_for(scenario, "workload.users"), axis_for(scenario, "accelerator")
     assert is_fast(scenario, users, gpu) and is_fast(scenario, gpu, users)
     assert not is_fast(scenario, gpu, axis_for(scenario, "precision.weights"))
+    bandwidth = axis_for(scenario, "accelerator.memory_bandwidth_gbps")
+    for path in ("engine.max_model_len", "engine.gpu_memory_utilization", "accelerator.memory_gb_nominal"):
+        assert is_fast(scenario, axis_for(scenario, path), bandwidth)
+        assert turned(scenario, bandwidth, axis_for(scenario, path))
+
+
+def test_a_prompt_shorter_than_the_common_prefix_refuses_its_column_alone(scenario):
+    x, y = (
+        axis_for(scenario, "workload.prompt_tokens", 9),
+        axis_for(scenario, "workload.shared_prefix_tokens", 5),
+    )
+    grid = explore(scenario, x, y, "time_to_first_token")
+    for row, prefix in enumerate(y.values):
+        for column, prompt in enumerate(x.values):
+            if prefix >= prompt:
+                assert not grid.starts[row, column]
+    assert grid.starts[-1].any() and grid.starts[-2].any()
 
 
 def test_an_input_that_is_none_is_refused(scenario):

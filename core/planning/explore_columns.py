@@ -1,0 +1,238 @@
+"""Many cells of an exploration in one call: the columns of a row.
+
+Loads and lengths run over arrays by themselves.  Settings need a memory plan for each cell, which is quick,
+and change a step's plan, which is not, in no other way than by its limits: so one row has one step plan.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+
+from core.errors import InvalidScenario
+from core.memory.build import plan_of_many, plans_over
+from core.memory.capacity import queues, refuses_long
+from core.planning.explore_axes import Axis, changes_for
+from core.planning.explore_memory import BoolArray, Memory, memory_of, memory_of_each
+from core.planning.explore_results import ResultKey, Row, meets_targets, no_row, results_of
+from core.quantities import FloatArray
+from core.serving.limits import batch_limits
+from core.serving.load import LoadCurve
+from core.serving.steady_state import Service, closed_loop, open_loop, prepare
+from core.spec.change import with_value
+from core.spec.checks import check
+from core.spec.scenario import Scenario
+
+PROMPT, OUTPUT, PREFIX = LENGTHS = (
+    "workload.prompt_tokens",
+    "workload.output_tokens",
+    "workload.shared_prefix_tokens",
+)
+# Their memory depends on the prompt itself.
+_BY_PROMPT = ("transformers", "mlx")
+_LOADS = ("workload.users", "workload.request_rate")
+# These leave the plan of a step as it is.
+_SETTINGS = (
+    "engine.max_model_len",
+    "engine.gpu_memory_utilization",
+    "engine.max_num_batched_tokens",
+    "accelerator.memory_gb_nominal",
+)
+# And these the memory.
+_NO_MEMORY = ("accelerator.memory_bandwidth_gbps", "speculative.acceptance")
+# What decides how many sequences and tokens a step holds.
+_LIMITING = ("engine.max_num_batched_tokens", "accelerator.memory_gb_nominal")
+
+
+def quickest(scenario: Scenario, row: str) -> tuple[str, ...]:
+    """Paths of which a whole row is one call, with one memory plan; ``row`` is the other input."""
+    work = scenario.workload
+    if row == "workload.load":
+        return ()
+    load = _LOADS[0] if work.load == "users" else _LOADS[1]
+    lengths = () if scenario.engine.name in _BY_PROMPT or work.load == "requests" else LENGTHS
+    return (load, *lengths) if row != "engine.name" else (load,)
+
+
+def quick(scenario: Scenario, row: str) -> tuple[str, ...]:
+    """Paths of which a whole row is one call, the quickest first."""
+    first = quickest(scenario, row)
+    if not first or scenario.deployment.readers:
+        return first
+    return (*first, *(path for path in (*LENGTHS, *_SETTINGS) if path not in first and path != row))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The requests of a row, arrays (n,)."""
+
+    prompt: FloatArray
+    output: FloatArray
+    prefix: FloatArray
+    load: FloatArray  # users, or requests per second
+    allowed: BoolArray  # no field contradicts another
+
+
+def _cells(scenario: Scenario, x: Axis, longest: FloatArray) -> _Cells:
+    work, columns = scenario.workload, len(x.values)
+    numbers = np.array([float(cast(float, v)) for v in x.values])
+
+    def over(path: str, own: float) -> FloatArray:
+        return numbers if x.path == path else own * np.ones(columns)
+
+    prompt, output = over(PROMPT, work.prompt_tokens), over(OUTPUT, work.output_tokens)
+    prefix = over(PREFIX, work.shared_prefix_tokens)
+    load = over(_LOADS[0], work.users) if work.load == "users" else over(_LOADS[1], work.request_rate)
+    allowed = prefix < prompt
+    if scenario.engine.name != "textbook":
+        allowed &= prompt + output <= longest
+    return _Cells(prompt, output, prefix, load, allowed)
+
+
+def row_of_loads(scenario: Scenario, x: Axis, index: int, result: ResultKey) -> Row:
+    """All cells of a row over a load or a length."""
+    base = with_value(scenario, x.path, x.values[0])
+    if _refused(base):
+        return no_row(index, len(x.values))
+    cells = _cells(base, x, np.array(float(base.engine.longest_request)))
+    memory = memory_of(base, cells.prompt, cells.output, np.minimum(cells.prefix, cells.prompt - 1.0))
+    service = prepare(base)
+    if x.path in LENGTHS:
+        service = _with_lengths(service, cells)
+    return _row(base, index, cells, memory, service, result)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """What a row over a setting stands on; arrays (n,)."""
+
+    cells: _Cells
+    memory: Memory
+    limits: tuple[FloatArray, FloatArray] | None  # sequences and tokens of a step; None: alike in all cells
+
+
+@dataclass(slots=True)
+class SettingRows:
+    """Rows over a setting, or over a length where each needs a memory plan.
+
+    What the rows have in common is kept: the records with each column's value, and the memory where the
+    other input leaves it alone.
+    """
+
+    x: Axis
+    row_path: str
+    _base: object = None
+    _records: Sequence[Any] = ()
+    _wanted: list[dict[str, Any] | None] = field(default_factory=list)
+    _kept: _Settings | None = None
+
+    def row(self, scenario: Scenario, index: int, result: ResultKey) -> Row:
+        """All cells of a row; ``scenario`` is the row's own."""
+        settings = self._kept or self._settings(scenario)
+        if settings is None:
+            return no_row(index, len(self.x.values))
+        if self.row_path in _NO_MEMORY:
+            self._kept = settings
+        service = prepare(scenario)
+        if self.x.path in LENGTHS:
+            service = _with_lengths(service, settings.cells)
+        if settings.limits is not None:
+            seqs, budget = settings.limits
+            lengths = replace(service.lengths, token_budget=cast(float, budget))
+            service = replace(service, lengths=lengths, max_num_seqs=cast(float, seqs))
+        return _row(scenario, index, settings.cells, settings.memory, service, result)
+
+    def _settings(self, scenario: Scenario) -> _Settings | None:
+        """None where nothing starts."""
+        section = self.x.path.partition(".")[0]
+        records = self._records_on(scenario, getattr(scenario, section))
+        some = next((record for record in records if record is not None), None)
+        if some is None or _refused(scenario.model_copy(update={section: some})):
+            return None
+        plans = plans_over(scenario, self.x.path, self.x.values)
+        each = [scenario]
+        if plans is None:
+            each = [scenario.model_copy(update={section: record or some}) for record in records]
+            plans = tuple(plan_of_many(one) for one in each)
+        engines = records if section == "engine" else [one.engine for one in each]
+        longest = np.array([(engine or some).longest_request for engine in engines])
+        cells = _cells(scenario, self.x, longest.astype(np.float64))
+        cells.allowed[:] &= np.array([record is not None for record in records])
+        lengths = cells.prompt, cells.output, np.minimum(cells.prefix, cells.prompt - 1.0)
+        memory = memory_of_each(plans, longest, refuses_long(scenario), lengths)
+        if len(each) == 1 or not {self.x.path, self.row_path} & {*_LIMITING}:
+            return _Settings(cells, memory, None)
+        limits = [batch_limits(one.engine, one.accelerator) for one in each]
+        seqs, budget = (np.array(values) for values in zip(*limits, strict=True))
+        return _Settings(cells, memory, (seqs, budget))
+
+    def _records_on(self, scenario: Scenario, base: Any) -> Sequence[Any]:
+        """The record that holds the input, with the value of each column; None where it is refused."""
+        if base is self._base:
+            return self._records
+        if not self._wanted:
+            self._wanted = [_values(scenario, self.x, column) for column in range(len(self.x.values))]
+        # The values have been checked once; the records hold nothing that is derived from them.
+        self._records = [None if w is None else base.model_copy(update=w) for w in self._wanted]
+        self._base = base
+        return self._records
+
+
+def _values(scenario: Scenario, x: Axis, column: int) -> dict[str, Any] | None:
+    """What a column sets in the record that holds its input, as the record takes it."""
+    section = x.path.partition(".")[0]
+    try:
+        record = getattr(x.apply(scenario, column), section)
+    except InvalidScenario:
+        return None
+    names = [path.partition(".")[2] for path in changes_for(scenario, x.path, x.values[column])]
+    return {name: getattr(record, name) for name in names}
+
+
+def _refused(scenario: Scenario) -> bool:
+    """Whether a row is refused, whatever the column: lengths, which may contradict each other in some
+    columns only, are looked at cell by cell.
+    """
+    problems = (p for p in check(scenario) if p.severity == "error")
+    return any(not set(p.paths) & {*LENGTHS, "engine.max_model_len"} for p in problems)
+
+
+def _with_lengths(service: Service, cells: _Cells) -> Service:
+    """The service with a length for each column (``Lengths`` may hold arrays)."""
+    shared = np.minimum(cells.prefix, cells.prompt - 1.0)
+    lengths = replace(
+        service.lengths,
+        prompt=cast(float, cells.prompt - shared),
+        prefix=cast(float, shared),
+        output=cast(float, cells.output),
+    )
+    return replace(service, lengths=lengths)
+
+
+def _row(
+    scenario: Scenario, index: int, cells: _Cells, memory: Memory, service: Service, result: ResultKey
+) -> Row:
+    waits = queues(scenario)
+    # A number where all cells have the same: what does not depend on the cell is then worked out once.
+    uneven = bool(np.ptp(memory.kv_tokens)) or _uneven(service)
+    kv_tokens: FloatArray | float = memory.kv_tokens if uneven else float(memory.kv_tokens[0])
+    curve: LoadCurve
+    if scenario.workload.load == "requests":
+        curve = open_loop(service, cells.load, kv_tokens)
+        held = np.where(memory.one_fits, np.minimum(curve.users, memory.at_once), 1.0)
+        needed = memory.needed(np.maximum(held, 1.0))
+    else:
+        curve = closed_loop(service, cells.load, kv_tokens)
+        less = np.minimum(cells.load, memory.at_once) if waits else cells.load
+        needed = memory.needed(np.where(memory.at_once >= 1, less, cells.load))
+    starts = cells.allowed & (memory.one_fits if waits else needed <= memory.budget)
+    values = results_of(scenario, curve, memory, needed, result)
+    values = np.where(cells.allowed if result == "memory_per_device" else starts, values, np.nan)
+    return Row(index, values, starts, starts & meets_targets(scenario.targets, curve, memory))
+
+
+def _uneven(service: Service) -> bool:
+    """Whether cells differ in what a service takes as a number for all."""
+    lengths = service.lengths
+    return any(np.ndim(v) > 0 for v in (lengths.prompt, lengths.token_budget, service.max_num_seqs))
