@@ -133,7 +133,7 @@ class Sources:
                 )
                 return
             document.end_merge()
-            document.set_values(changes, "palette.set_up")
+            document.set_values(changes, "palette.edit")
             document.end_merge()
 
         found = [Entry("command", " · ".join(question.parts), set_up, words("palette.set_up"))]

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from core.explain.ledger_names import line_name
 from core.planning.curves import WorkloadCurves
 from core.planning.request_life import RequestLife
 from core.planning.started import Started
@@ -63,7 +64,7 @@ def ledger_table(point: Estimate, words: Words) -> DataTable:
     ledger = point.ledger
     rows: list[tuple[Cell, ...]] = [
         (
-            words(f"ledger.{line.key}"),
+            words.phrase(line_name(line.key, point.scenario.accelerator)),
             line.engine_word,
             line.bytes / memory_size(),
             100 * line.bytes / max(ledger.device_bytes, 1),

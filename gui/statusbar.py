@@ -8,6 +8,7 @@ from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
 
 from core.explain.calibration_state import calibration_status
+from core.explain.engine_notes import engine_notes, not_measured, profile_sources
 from core.results import Estimate
 from core.words import Phrase, Words, counted
 from gui.theme import font, theme
@@ -174,9 +175,10 @@ class StatusBar(QWidget):
 
 
 def profile(estimate: Estimate, words: Words) -> str:
-    """The engine whose rules are in use."""
+    """The engine whose rules are in use, and whether its figures are generic ones here."""
     engine = estimate.scenario.engine
-    return words(f"status.engine.{engine.name}", version=engine.version)
+    name = words(f"status.engine.{engine.name}", version=engine.version)
+    return name if not_measured(estimate.scenario) is None else words("status.generic", profile=name)
 
 
 def limit(estimate: Estimate, words: Words) -> str:
@@ -186,3 +188,10 @@ def limit(estimate: Estimate, words: Words) -> str:
     if isinstance(cause, Phrase):
         return words(f"status.limit.{cause.key.rpartition('.')[2]}")
     return words(f"status.limit.{'weights' if detail.key.endswith('weights') else 'cache'}")
+
+
+def notes_of(estimate: Estimate, words: Words) -> list[str]:
+    """Precision, profile, what is assumed, what the estimate remarks, where the figures come from."""
+    said = [words.phrase(note) for note in engine_notes(estimate)]
+    said += [words.problem(note) for note in estimate.notes if note.severity == "note"]
+    return said + [words.phrase(source) for source in profile_sources(estimate.scenario)]

@@ -9,7 +9,6 @@ from PySide6.QtGui import QCloseEvent, QContextMenuEvent, QResizeEvent, QShowEve
 from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 
 from core.errors import Problem
-from core.explain.engine_notes import engine_notes
 from core.results import Estimate
 from core.spec.scenario import Scenario
 from core.units import show_bytes, show_count
@@ -34,7 +33,7 @@ from gui.refusals import Refusals
 from gui.sheets.host import Sheets
 from gui.shell import Shell
 from gui.sizes import sizes_for
-from gui.statusbar import Complaint, StatusBar
+from gui.statusbar import Complaint, StatusBar, notes_of
 from gui.toolbar import Toolbar
 from gui.window_state import WindowState
 from gui.workspaces.estimate import EstimateWorkspace
@@ -190,7 +189,7 @@ class MainWindow(QWidget):
         stack.undoTextChanged.connect(self._on_undo)
         stack.redoTextChanged.connect(self._on_undo)
         self.document.changed.connect(lambda _scenario, _revision: self._on_edit())
-        self.document.path_changed.connect(lambda _path: self._on_document())
+        self.document.path_changed.connect(lambda _path: self._on_file())
         self.document.clean_changed.connect(lambda _clean: self._on_document())
         self.document.refused_changed.connect(self._on_refused)
         self.estimation.point_ready.connect(self._on_point)
@@ -311,6 +310,12 @@ class MainWindow(QWidget):
         self.actions_["save"].setEnabled(not clean or self.document.path is None)
         self._on_undo()
 
+    def _on_file(self) -> None:
+        """Another file, and perhaps calibrations beside it."""
+        self._on_document()
+        if self.workspace.plots:  # before, they are told with the plots
+            self.sheets.tell_calibrations()
+
     def _describe(self, scenario: Scenario) -> str:
         """What to call a scenario that has outgrown its name."""
         count, device = scenario.deployment.accelerators, scenario.accelerator.name
@@ -353,7 +358,7 @@ class MainWindow(QWidget):
         self._found = tuple(found)
         self.workspace.forms.show_warnings(estimate.notes)
         self.status.show_estimate(estimate)
-        self.status.show_notes(self._notes_of(estimate))
+        self.status.show_notes(notes_of(estimate, self.words))
         self._count_problems()
 
     def _failures(self, estimate: Estimate, noted: Sequence[Complaint]) -> list[Complaint]:
@@ -366,11 +371,6 @@ class MainWindow(QWidget):
             over = show_bytes(ledger.needed_bytes - ledger.budget_bytes)
             return [Complaint(self.words("status.too_much", value=over))]
         return [] if noted else [Complaint(self.words.phrase(estimate.verdict.headline))]
-
-    def _notes_of(self, estimate: Estimate) -> list[str]:
-        """Precision and profile, then what the estimate itself remarks."""
-        remarks = [self.words.problem(note) for note in estimate.notes if note.severity == "note"]
-        return [*(self.words.phrase(note) for note in engine_notes(estimate)), *remarks]
 
     def _on_failed(self, problems: tuple[Problem, ...], _revision: int) -> None:
         """The scenario cannot be estimated: the last good picture stays, and says so."""

@@ -4,6 +4,7 @@ Read once and kept, as estimates ask by the thousand; ``forget`` after a file wa
 """
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from core.spec.scenario import Scenario
 FORMAT = "inferometer-calibration"
 SCHEMA = 1
 SUFFIX = ".calibration.json"
+_MOST_NAME = 80  # characters of a file's name
 _folders: list[Path] = []
 
 
@@ -67,27 +69,58 @@ def calibration_problems() -> tuple[Problem, ...]:
     return _known()[1]
 
 
+def broken_calibration(name: str) -> Problem | None:
+    """What is wrong with the file of the calibration of this name; None where it has none, or a good one.
+
+    A file too damaged to say its name counts as that of the calibration it would be saved under.
+    """
+    if not name or name in _known()[0]:
+        return None
+    return _known()[2].get(name) or next((p for p in _known()[1] if p.paths[:1] == (file_name(name),)), None)
+
+
+def file_name(name: str) -> str:
+    """A file's name for a calibration's."""
+    stem = re.sub(r"[^\w.-]+", "-", name).strip("-.").lower()[:_MOST_NAME] or "calibration"
+    return f"{stem}{SUFFIX}"
+
+
 @cache
-def _known() -> tuple[dict[str, Calibration], tuple[Problem, ...]]:
+def _known() -> tuple[dict[str, Calibration], tuple[Problem, ...], dict[str, Problem]]:
+    """Those that can be used, what is wrong with the others, and this again by the names these give."""
     found: dict[str, Calibration] = {}
     problems: list[Problem] = []
+    broken: dict[str, Problem] = {}
     for folder in _folders:
         try:
             paths = sorted(p for p in folder.glob(f"*{SUFFIX}") if p.is_file())[:MAX_FILES]
         except OSError:
             continue
         for path in paths:
+            data = b""
             try:
                 with path.open("rb") as file:
-                    read = calibration_of(file.read(MAX_FILE_BYTES + 1))
+                    data = file.read(MAX_FILE_BYTES + 1)
+                read = calibration_of(data)
             except OSError as error:
                 values = {"reason": reason_of(error)}
                 problems.append(in_file(Problem("catalog.file_unreadable", values=values), path.name))
             except InferometerError as error:
                 problems.append(in_file(error.problems[0], path.name))
+                broken.setdefault(_name_in(data), problems[-1])
             else:
                 found.setdefault(read.name, read)
-    return found, tuple(problems)
+    return found, tuple(problems), broken
+
+
+def _name_in(data: bytes) -> str:
+    """The name that a refused file gives itself; "" where nothing in it can be read."""
+    try:
+        tree = strict_json.parse(data, MAX_FILE_BYTES)
+    except InferometerError:
+        return ""
+    name = tree.get("name") if isinstance(tree, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def calibration_of(data: bytes) -> Calibration:

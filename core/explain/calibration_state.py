@@ -1,6 +1,6 @@
 """Which calibration an estimate rests on, in words: for the notes and for the line at the bottom."""
 
-from core.catalog.calibrations import applying, calibration_named
+from core.catalog.calibrations import applying, broken_calibration, calibration_named
 from core.errors import Problem
 from core.spec.checks import LABELS
 from core.spec.scenario import Scenario
@@ -16,6 +16,12 @@ def calibration_notes(scenario: Scenario) -> tuple[Problem, ...]:
         return ()
     found = calibration_named(name)
     if found is None:
+        broken = broken_calibration(name)
+        if broken is not None:
+            place = broken.paths[0] if broken.paths else ""
+            reason = Phrase(f"problems.{broken.code}", {"field": place, **broken.values})
+            values: dict[str, object] = {"name": name, "file": place, "reason": reason}
+            return (Problem("calibration.broken", _FIELD, values, "warning"),)
         return (Problem("calibration.missing", _FIELD, {"name": name}, "warning"),)
     if applying(scenario) is None:
         values = {
@@ -35,6 +41,7 @@ def calibration_status(scenario: Scenario) -> Phrase:
     if not name:
         return Phrase("status.calibration.none")
     if calibration_named(name) is None:
-        return Phrase("status.calibration.missing", {"name": name})
+        state = "missing" if broken_calibration(name) is None else "broken"
+        return Phrase(f"status.calibration.{state}", {"name": name})
     state = "elsewhere" if applying(scenario) is None else "in_use"
     return Phrase(f"status.calibration.{state}", {"name": name})

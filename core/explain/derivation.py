@@ -6,6 +6,8 @@ The steps are trees that compute themselves (``core.explain.expression``), so wh
 what was computed.  Beside them stand the steps of the textbook rule, and why the two differ.
 """
 
+from dataclasses import replace
+
 from core.explain import (
     derivation_capacity,
     derivation_cost,
@@ -14,8 +16,10 @@ from core.explain import (
     derivation_time,
 )
 from core.explain.derivation_types import Derivation, Step
+from core.explain.engine_notes import not_measured
 from core.memory.ledger import LINE_ORDER
 from core.results import Estimate
+from core.words import Phrase
 
 __all__ = ["KEYS", "Derivation", "Step", "derive", "keys_of"]
 
@@ -40,6 +44,20 @@ _PHASES = ("decode", "prefill")
 
 def derive(point: Estimate, key: str) -> Derivation | None:
     """The working of one number; None where the number does not exist (a service that does not start)."""
+    found = _derive(point, key)
+    if found is None or not_measured(point.scenario) is None:
+        return found
+    return replace(found, steps=tuple(_generic(step) for step in found.steps))
+
+
+def _generic(step: Step) -> Step:
+    """What stands on the profile says so where the profile is a generic one."""
+    if step.source.key != "derivation.sources.profile":
+        return step
+    return replace(step, source=Phrase("derivation.sources.profile_generic"))
+
+
+def _derive(point: Estimate, key: str) -> Derivation | None:
     head, _, rest = key.partition(".")
     if head == "ledger":
         return derivation_memory.line(point, rest)

@@ -4,6 +4,7 @@ from core.explain.cache_steps import request_steps, token_steps
 from core.explain.derivation_memory import budget_steps, textbook_token
 from core.explain.derivation_types import Derivation, Step, given, worked
 from core.explain.expression import Expr, Sym, added, largest, least, whole_down
+from core.explain.ledger_names import line_name
 from core.explain.textbook_rules import why_cache
 from core.memory.build import plan_memory
 from core.memory.plan import MemoryPlan
@@ -44,7 +45,13 @@ def pool_steps(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
         if size:
             symbol = Sym(f"M_{name}", size, "GiB", f"M_{name}")
             steps.append(
-                Step(Phrase(f"ledger.{name}"), symbol, symbol, Phrase(_ENGINE), more=f"ledger.{name}")
+                Step(
+                    line_name(name, point.scenario.accelerator),
+                    symbol,
+                    symbol,
+                    Phrase(_ENGINE),
+                    more=f"ledger.{name}",
+                )
             )
             parts.append(symbol)
     budget = Sym("M_b", plan.budget, "GiB", "M_b")

@@ -6,6 +6,7 @@ from core.explain.activations import activation_steps, graph_steps, runtime_step
 from core.explain.cache_steps import cache_line
 from core.explain.derivation_types import Derivation, Step, given, worked
 from core.explain.expression import Expr, Sym, added, whole_down, whole_up
+from core.explain.ledger_names import line_name
 from core.explain.textbook_rules import why_cache
 from core.memory import textbook
 from core.memory.layout import layout_of
@@ -43,7 +44,10 @@ def line(point: Estimate, key: str) -> Derivation | None:
     found = next((entry for entry in point.ledger.lines if entry.key == key), None)
     if found is None:
         return None
-    scenario, title = point.scenario, Phrase("derivation.titles.ledger", {"line": Phrase(f"ledger.{key}")})
+    scenario, title = (
+        point.scenario,
+        Phrase("derivation.titles.ledger", {"line": line_name(key, point.scenario.accelerator)}),
+    )
     steps = _steps(point, key, found.bytes)
     rule: tuple[Step, ...] = ()
     why: tuple[Phrase, ...] = ()
@@ -94,7 +98,13 @@ def _spare(point: Estimate) -> tuple[Step, ...]:
             continue
         symbol = Sym(f"M_{entry.key}", entry.bytes, "GiB", f"M_{entry.key}")
         steps.append(
-            Step(Phrase(f"ledger.{entry.key}"), symbol, symbol, Phrase(_ENGINE), more=f"ledger.{entry.key}")
+            Step(
+                line_name(entry.key, point.scenario.accelerator),
+                symbol,
+                symbol,
+                Phrase(_ENGINE),
+                more=f"ledger.{entry.key}",
+            )
         )
         parts.append(symbol)
     budget = Sym("M_b", point.ledger.budget_bytes, "GiB", "M_b")
@@ -131,7 +141,7 @@ def device(point: Estimate) -> Derivation:
         symbol = Sym(f"M_{key}", size, "GiB", f"M_{key}")
         steps.append(
             Step(
-                Phrase(f"ledger.{key}"),
+                line_name(key, point.scenario.accelerator),
                 symbol,
                 symbol,
                 Phrase(_ENGINE),

@@ -1,20 +1,25 @@
-"""Quiet notes on where the speeds come from: formats, measured profiles and what they inherit."""
+"""Quiet notes on where the speeds come from: formats, profiles, what they inherit, what is assumed."""
 
+from core.explain.assumptions import assumptions
 from core.latency.efficiency import (
     SERVER_ENGINES,
     format_key,
     halves_accumulation,
     is_measured,
     profile_for,
+    sources_of,
 )
 from core.latency.machine import compute_format, is_native
 from core.results import Estimate
 from core.spec.architecture import CompressedAttention
+from core.spec.checks import runs_on
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
-from core.words import Phrase
+from core.units import show_count
+from core.words import Phrase, counted
 
 _GENERIC = "generic"
+_SAME = {"ollama": "llamacpp"}  # engines that share the profiles of another
 COMPUTE_LABELS = {
     "fp32": "FP32",
     "tf32": "TF32",
@@ -30,7 +35,8 @@ COMPUTE_LABELS = {
 def engine_notes(estimate: Estimate) -> tuple[Phrase, ...]:
     """Sentences that a person should know and need not act on; ``Words.phrase`` gives the text."""
     scenario = estimate.scenario
-    return (*_precision(estimate, scenario), *_profile(scenario), *_memory(scenario))
+    assumed = assumptions(scenario)
+    return (*_precision(estimate, scenario), *_profile(scenario), *assumed, *_memory(scenario))
 
 
 def _memory(scenario: Scenario) -> tuple[Phrase, ...]:
@@ -54,7 +60,10 @@ def _precision(estimate: Estimate, scenario: Scenario) -> tuple[Phrase, ...]:
     if estimate.speed is not None:
         compute, native = estimate.speed.prefill.compute_format, estimate.speed.prefill.native
     found = []
-    if weights.bits < 16 and not native:
+    if weights.bits < 16 and device.kind == "cpu" and weights.gguf:
+        # ggml multiplies blocks of both sides in 8 bits and adds up in FP32, whatever the data sheet has.
+        found.append(Phrase("engine_notes.blocks", {"format": weights.label, "gpu": device.name}))
+    elif weights.bits < 16 and not native:
         values = {
             "format": weights.label,
             "compute": COMPUTE_LABELS.get(compute, compute),
@@ -76,7 +85,7 @@ def not_measured(scenario: Scenario) -> Phrase | None:
     if engine == "textbook":
         return None
     values: dict[str, object] = {"engine": Phrase(f"engine_notes.engines.{engine}"), "gpu": device.name}
-    if _chain(scenario)[1] == _GENERIC:
+    if _chain(scenario)[1] == _GENERIC and not _one_class(scenario):
         return Phrase("engine_notes.generic_profile", values)
     weights = WEIGHT_FORMATS[scenario.precision.weights]
     kind = "gemm" if "mlp" in weights.narrow else "moe"
@@ -94,8 +103,30 @@ def _chain(scenario: Scenario) -> tuple[tuple[str, ...], str]:
         return profile.chain, profile.name
     from core.latency.local_profile import local_profile_for  # not needed by servers
 
-    local = local_profile_for(engine, device)
+    local = local_profile_for(engine, device, scenario.engine.backend)
     return local.chain, local.name
+
+
+def _one_class(scenario: Scenario) -> bool:
+    """Whether the engine's only profile is of measurements: it runs on one class of devices."""
+    from core.latency.local_profile import stored_profiles  # not needed by servers
+
+    if scenario.engine.name in SERVER_ENGINES or not runs_on(scenario):
+        return False
+    stored = stored_profiles(_SAME.get(scenario.engine.name, scenario.engine.name))
+    return len(stored) == 1 and bool(_grounds(scenario))
+
+
+def _grounds(scenario: Scenario) -> dict[str, int]:
+    """How many measurements a local engine's profile was fitted to, of how many devices; empty for none."""
+    from core.latency.local_profile import local_profile_for, stored_profiles
+
+    engine = scenario.engine
+    if engine.name in SERVER_ENGINES or engine.name == "textbook":
+        return {}
+    name = local_profile_for(engine.name, scenario.accelerator, engine.backend).name
+    grounds = stored_profiles(_SAME.get(engine.name, engine.name))[name].get("fitted_on", {})
+    return dict(grounds) if grounds.get("measurements") else {}
 
 
 def _profile(scenario: Scenario) -> tuple[Phrase, ...]:
@@ -105,15 +136,46 @@ def _profile(scenario: Scenario) -> tuple[Phrase, ...]:
         return (Phrase("engine_notes.textbook"),)
     own, base = _chain(scenario)
     if base == _GENERIC:
+        if _one_class(scenario):
+            return (_rests_on(scenario),)
         return (Phrase("engine_notes.generic_profile", {"engine": name, "gpu": scenario.accelerator.name}),)
     above: tuple[object, ...] = tuple(profile_label(n) for n in own[1:])
     if own[0] == _GENERIC:
         # The engine has no figures of its own for this device: those of vLLM stand in.
         return (Phrase("engine_notes.borrowed_profile", {"engine": name, "profile": profile_label(base)}),)
     values: dict[str, object] = {"engine": name, "profile": profile_label(own[0]), "parent": above[0]}
+    rests = (_rests_on(scenario),) if _grounds(scenario) else ()
     if len(above) == 1:
-        return (Phrase("engine_notes.profile", values),)
-    return (Phrase("engine_notes.profile_of_two", {**values, "grandparent": above[-1]}),)
+        return (Phrase("engine_notes.profile", values), *rests)
+    return (Phrase("engine_notes.profile_of_two", {**values, "grandparent": above[-1]}), *rests)
+
+
+def _rests_on(scenario: Scenario) -> Phrase:
+    """What a local engine's profile was fitted to, and whether the device was among it."""
+    from core.latency.local_profile import local_profile_for
+
+    engine, device = scenario.engine, scenario.accelerator
+    profile, grounds = local_profile_for(engine.name, device, engine.backend), _grounds(scenario)
+    values: dict[str, object] = {
+        "engine": Phrase(f"engine_notes.engines.{engine.name}"),
+        "measurements": show_count(grounds["measurements"]),
+        "devices": counted("engine_notes.gpus", grounds["devices"]),
+        "gpu": device.name,
+    }
+    seen = "own" if device.name in profile.devices else "others"
+    return Phrase(f"engine_notes.rests_on_{seen}", values)
+
+
+def profile_sources(scenario: Scenario) -> tuple[Phrase, ...]:
+    """Where the figures of the profiles in use were measured, the nearest first; empty for generic ones."""
+    engine = scenario.engine.name
+    if engine not in SERVER_ENGINES:
+        return ()  # what local profiles rest on is said in the notes
+    return tuple(
+        Phrase("engine_notes.source", {"profile": profile_label(name), "source": told.partition(";")[0]})
+        for name, told in sources_of(engine, scenario.accelerator)
+        if not told.startswith("as its parent")  # which is named by itself
+    )
 
 
 def profile_label(name: str) -> Phrase:

@@ -1,17 +1,14 @@
 """Calibrations as files: readable JSON, written whole or not at all, found by the name inside."""
 
 import json
-import re
 from pathlib import Path
 
-from core.catalog.calibrations import SUFFIX, calibration_of, calibration_tree, forget
+from core.catalog.calibrations import calibration_of, calibration_tree, file_name, forget
 from core.catalog.entries import MAX_FILE_BYTES
 from core.errors import Problem, UnwritableFile
 from core.files.atomic import read_limited, write_atomic
 from core.os_reasons import reason_of
 from core.spec.calibration import Calibration
-
-_MOST_NAME = 80
 
 
 def load(path: Path) -> Calibration:
@@ -41,9 +38,3 @@ def save_in(folder: Path, calibration: Calibration) -> Path:
     path = folder / file_name(calibration.name)
     save(path, calibration)
     return path
-
-
-def file_name(name: str) -> str:
-    """A file's name for a calibration's."""
-    stem = re.sub(r"[^\w.-]+", "-", name).strip("-.").lower()[:_MOST_NAME] or "calibration"
-    return f"{stem}{SUFFIX}"

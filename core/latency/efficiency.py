@@ -192,6 +192,17 @@ def is_measured(engine: str, device: Accelerator, kind: str, key: str) -> bool:
     return any(key in p.get("operators", {}).get(kind, {}) for p in layers if p["name"] != "generic")
 
 
+def sources_of(engine: str, device: Accelerator) -> tuple[tuple[str, str], ...]:
+    """Names of the profiles that count for a device, the generic one left out, and where their kernel
+    figures come from; vLLM's where the engine has none for it.
+    """
+    own = engine if engine in SERVER_ENGINES else _BASE_ENGINE
+    name = _best(own, device)
+    used = own if name != "generic" else _BASE_ENGINE
+    chain = _chain(used, name if name != "generic" else _best(_BASE_ENGINE, device))
+    return tuple((p["name"], p["sources"]["operators"]) for p in chain if p["name"] != "generic")
+
+
 @lru_cache(maxsize=512)
 def _profile_for(engine: str, device: Identity[Accelerator], factors: Identity[Factors]) -> Profile:
     own, base = _best(engine, device.it), _best(_BASE_ENGINE, device.it)

@@ -38,6 +38,8 @@ WORDS: dict[LineKey, str] = {
     "activations": "compute buffer",
     "runtime": "CUDA context",
 }
+# What a device holds beside the buffers, by the vendor whose library llama.cpp runs on.
+_CONTEXTS = {"AMD": "HIP context", "Apple": "Metal", "Intel": "SYCL queue", "Huawei": "CANN context"}
 _TABLE = "token_embd.weight"
 
 
@@ -184,11 +186,28 @@ def window_cells(engine: Engine, window: int) -> int:
     return streams * padded(min(length, kept))
 
 
+def _words(scenario: Scenario) -> dict[LineKey, str]:
+    device = scenario.accelerator
+    context = "process" if device.kind == "cpu" else _CONTEXTS.get(device.vendor, WORDS["runtime"])
+    return {**WORDS, "runtime": context}
+
+
+def _all_on_processor(scenario: Scenario) -> Scenario:
+    """A processor alone has nothing to leave to a host: it holds all layers, whatever is asked for."""
+    left: dict[str, object] = {"n_gpu_layers": None, "n_cpu_moe": 0, "kv_on_host": False}
+    return scenario.model_copy(update={"engine": scenario.engine.model_copy(update=left)})
+
+
 def plan(scenario: Scenario) -> MemoryPlan:
     """The plan of the fullest device."""
+    alone = scenario.accelerator.kind == "cpu"
+    if alone:
+        scenario = _all_on_processor(scenario)
     engine, total = scenario.engine, driver_total_bytes(scenario.accelerator)
     found, host = buffers(scenario)
     fullest = max(found, key=lambda b: b.model + b.cache + b.compute)
+    if alone:  # the token table lies in the same memory
+        fullest, host = replace(fullest, model=fullest.model + host), 0
     context = round(float(rules()["context_gib"]["value"]) * GIB)
     fixed: dict[LineKey, int] = {
         "weights": fullest.model,
@@ -201,7 +220,7 @@ def plan(scenario: Scenario) -> MemoryPlan:
         device=total,
         budget=min(needed, total),
         fixed=fixed,
-        words=WORDS,
+        words=_words(scenario),
         # Windows and states are there for every slot; the rest grows with the tokens.
         demand=CacheDemand((PageGroup(fullest.token, 1),), fullest.bounded // slots),
         replicas=scenario.deployment.replicas,

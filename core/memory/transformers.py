@@ -28,6 +28,7 @@ WORDS: dict[LineKey, str] = {
     "activations": "peak of the prompt",
     "runtime": "CUDA context, reserved but unallocated",
 }
+_CONTEXT = "context, reserved but unallocated"  # of devices without CUDA
 
 
 @cache
@@ -55,7 +56,7 @@ def plan(scenario: Scenario) -> MemoryPlan:
         device=total,
         budget=total,
         fixed=fixed,
-        words=WORDS,
+        words=WORDS if scenario.accelerator.vendor in ("NVIDIA", "") else {**WORDS, "runtime": _CONTEXT},
         demand=_demand(scenario, layers, layout.tensor_parallel),
         replicas=scenario.deployment.replicas,
         batched_tokens=engine.max_model_len,

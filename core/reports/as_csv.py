@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from core.explain.derivation import derive
 from core.explain.figures import Unit
+from core.explain.ledger_names import line_name
 from core.planning.compare import cost_values, difference_table
 from core.reports.content import CARDS, metric_values, said
 from core.reports.plots import pictures_of
@@ -67,7 +68,8 @@ def _numbers(point: Estimate, words: Words) -> Iterator[tuple[object, ...]]:
             name = words(f"derivation.titles.{key}")
             yield ("result", key, name, value.expected, _SI.get(unit, unit), value.low, value.high)
     for line in point.ledger.lines:
-        yield ("ledger", line.key, words(f"ledger.{line.key}"), line.bytes, "B", "", "")
+        name = words.phrase(line_name(line.key, point.scenario.accelerator))
+        yield ("ledger", line.key, name, line.bytes, "B", "", "")
     for key, amount in cost_values(point).items():
         if amount is not None:
             yield ("cost", key, words(f"compare.results.{key}"), amount, _COST[key], "", "")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 
+from core.explain.ledger_names import line_name
 from core.planning.cost import Cost, running_cost
 from core.quantities import Range
 from core.results import Estimate, Speed
@@ -97,7 +98,7 @@ def _memory(estimate: Estimate, words: Words) -> str:
     shown = hundredths([line.bytes for line in inside], sum(line.bytes for line in inside))
     rows = [
         (
-            words(f"report.ledger.{line.key}"),
+            words.phrase(line_name(line.key, estimate.scenario.accelerator, "report.ledger")),
             *_gib(cents),
             words.phrase(percent(line.bytes / ledger.budget_bytes)),
             line.engine_word,

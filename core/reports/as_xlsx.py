@@ -13,6 +13,7 @@ from core.explain.derivation import derive
 from core.explain.derivation_types import Derivation, Step
 from core.explain.expression import Sym, sheet_formula, symbolic, symbols_of
 from core.explain.figures import shown
+from core.explain.ledger_names import line_name
 from core.memory.ledger import LINE_ORDER
 from core.reports.content import Report, Table, report_of
 from core.results import Estimate
@@ -219,7 +220,7 @@ def _ledger(
         sheet.write_formula(row, 3, f"=C{row + 1}/{size}", formats[style], count / size)
 
     for row, line in enumerate(inside, 1):
-        sheet.write_string(row, 0, words(f"ledger.{line.key}"))
+        sheet.write_string(row, 0, words.phrase(line_name(line.key, point.scenario.accelerator)))
         sheet.write_string(row, 1, line.engine_word)
         sheet.write_formula(row, 2, f"={totals[line.key]}", formats["whole"], line.bytes)
         sized(row, line.bytes)

@@ -6,6 +6,7 @@ import resources
 from core.explain.derivation import Derivation, derive
 from core.explain.engine_notes import engine_notes
 from core.explain.figures import Unit, shown
+from core.explain.ledger_names import line_name
 from core.planning.advise import Suggestion, advise
 from core.planning.compare import cost_values, difference_table
 from core.quantities import Range
@@ -222,7 +223,7 @@ def _precise(value: float, unit: Unit) -> Shown:
 
 
 def _ledger(point: Estimate, words: Words) -> Table:
-    ledger = point.ledger
+    ledger, device = point.ledger, point.scenario.accelerator
     whole = max(ledger.budget_bytes, 1)
     inside = [line for line in ledger.lines if line.key != "outside"]
 
@@ -230,7 +231,7 @@ def _ledger(point: Estimate, words: Words) -> Table:
         share = words.phrase(percent(count / whole, 1)) if of_budget else ""
         return name, word, f"{count / memory_size():,.3f}", f"{count:,}", share
 
-    rows = [row(words(f"ledger.{line.key}"), line.engine_word, line.bytes) for line in inside]
+    rows = [row(words.phrase(line_name(line.key, device)), line.engine_word, line.bytes) for line in inside]
     rows.append(row(words("reports.sum"), "", sum(line.bytes for line in inside)))
     # What lies outside the budget has no share in it, as in the window.
     beyond = [line for line in ledger.lines if line.key == "outside"]

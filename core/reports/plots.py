@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.explain.ledger_names import line_name
 from core.planning.curves import WorkloadCurves
 from core.planning.sweep import workload_curves
 from core.quantities import EXPECTED, HIGH, LOW, FloatArray
@@ -41,7 +42,7 @@ def _ledger(point: Estimate, words: Words) -> Picture:
     rows = [
         (
             line.key,
-            words(f"ledger.{line.key}"),
+            words.phrase(line_name(line.key, point.scenario.accelerator)),
             line.bytes / memory_size(),
             f"{line.bytes / memory_size():,.2f} {memory_unit()}",
         )

@@ -18,6 +18,7 @@ from gui.fields.row import Changes, FieldRow, Most
 from gui.fields.segmented import Segmented
 
 ChoicesOf = Callable[[Scenario, Words], Sequence[Choice]]
+Placeholder = Callable[[Scenario, QuantityEdit], str]
 _UNIT_KEYS = {"1": "share", "1/s": "per_second", "GB/s": "gb_per_s", "GFLOP/s": "gflop_per_s"}
 
 
@@ -58,23 +59,30 @@ def build(
     changes: Changes | None = None,
     prefix: str = "",
     unit: str | None = None,
-    placeholder: str = "",
+    placeholder: str | Placeholder = "",
     segmented: bool = False,
     most: Most | None = None,
 ) -> FieldRow:
     """An editor for ``path`` with its label, words and checks.
 
     ``choices`` gives the entries of a choice; they may depend on the scenario.  ``most`` is the
-    largest number that the rest of the scenario admits, for the words of a refusal.
+    largest number that the rest of the scenario admits, for the words of a refusal.  ``placeholder``
+    stands in an empty editor.
     """
     meta, whole, optional = declaration(path)
     if choices is not None:
         return _choice_row(document, path, words, choices, changes, segmented)
     shown_unit = unit_word(meta.unit, words) if unit is None else unit
     editor = QuantityEdit(meta, whole=whole, optional=optional, prefix=prefix, unit=shown_unit)
-    editor.setPlaceholderText(placeholder)
     editor.take_back_hint = words("forms.take_back")
-    row = FieldRow(document, path, words, editor, lambda s: editor.set_value(get_value(s, path)), changes)
+
+    def show(scenario: Scenario) -> None:
+        editor.setPlaceholderText(
+            placeholder if isinstance(placeholder, str) else placeholder(scenario, editor)
+        )
+        editor.set_value(get_value(scenario, path))
+
+    row = FieldRow(document, path, words, editor, show, changes)
     row.most = most
     editor.edited.connect(row.commit)
     editor.unreadable.connect(row.refuse)

@@ -57,6 +57,7 @@ class FieldRow(QWidget):
         self._note = ""  # what followed from the last edit
         self._warning = ""  # what speaks against a value that is taken all the same
         self._remark = ""  # what the tooltip adds
+        self.label_for: Callable[[Scenario], str] | None = None  # where the name depends on the scenario
         name = words(f"fields.{path}.label")
         told = words(f"fields.{path}.help")
         editor.setAccessibleName(name)
@@ -99,6 +100,9 @@ class FieldRow(QWidget):
 
     def refresh(self, scenario: Scenario) -> None:
         """Show the scenario's value; a refused text stays until it is repaired or taken back."""
+        if self.label_for is not None and self.label_for(scenario) != self.label.text():
+            self.label.setText(self.label_for(scenario))
+            self.editor.setAccessibleName(self.label.text())
         if not self._sending:
             self._start = {}
             if self._wanted:  # after all rows have followed the scenario

@@ -1,9 +1,12 @@
 """What can be chosen where it depends on the scenario."""
 
 import re
+from collections.abc import Callable
 from typing import get_args
 
 from core.catalog.calibrations import calibration_names
+from core.explain.automatic import automatic, backend_of
+from core.latency.machine import link_of
 from core.spec.architecture import MixtureOfExperts
 from core.spec.engine import EngineName
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
@@ -126,11 +129,18 @@ def _divisors(number: int) -> list[int]:
 
 
 def links(scenario: Scenario, words: Words) -> list[Choice]:
-    """The links that the device has; "auto" is the fast one where that joins the whole group, else PCIe."""
+    """The links that the device has; "auto" is the fast one where that joins the whole group, else PCIe,
+    or the network where one server does not hold the group.
+    """
     device, place = scenario.accelerator, scenario.deployment
     now = place.link
     group = place.tensor_parallel if place.tensor_parallel > 1 else place.group
+    if group > 1 and link_of(device, place, group, False).kind == "network":
+        rate = f"{place.network_gbit_per_s:g}"
+        return [Choice(now, words("choices.links.network", rate=rate))]
     joined = group <= device.scale_up.max_devices or now == "scale_up"
+    if device.scale_up.gbps_per_direction is None and device.pcie.gbps_per_direction is None:
+        return [Choice(now, words("choices.links.unknown"))]
     pcie = words("choices.links.pcie")
     if device.pcie.gen:
         pcie = words("choices.links.pcie_gen", gen=device.pcie.gen, lanes=device.pcie.lanes or 16)
@@ -167,9 +177,14 @@ def on_off(scenario: Scenario, words: Words) -> list[Choice]:
     return [Choice(False, words("choices.off")), Choice(True, words("choices.on"))]
 
 
-def auto_on_off(scenario: Scenario, words: Words) -> list[Choice]:
-    """A switch that the engine may set itself."""
-    return [Choice(None, words("choices.auto")), *reversed(on_off(scenario, words))]
+def auto_on_off(path: str) -> Callable[[Scenario, Words], list[Choice]]:
+    """A switch that the engine may set itself, with what it sets."""
+
+    def offered(scenario: Scenario, words: Words) -> list[Choice]:
+        became = words("choices.on" if automatic(scenario, path) else "choices.off")
+        return [Choice(None, words("choices.auto_is", value=became)), *reversed(on_off(scenario, words))]
+
+    return offered
 
 
 def cache_places(scenario: Scenario, words: Words) -> list[Choice]:
@@ -179,7 +194,9 @@ def cache_places(scenario: Scenario, words: Words) -> list[Choice]:
 
 def backends(scenario: Scenario, words: Words) -> list[Choice]:
     """What llama.cpp computes with."""
-    return [Choice(key, words(f"choices.backends.{key}")) for key in ("auto", "vulkan")]
+    own = backend_of(scenario)
+    auto = words("choices.backends.auto_is", backend=own) if own else words("choices.backends.auto")
+    return [Choice("auto", auto), Choice("vulkan", words("choices.backends.vulkan"))]
 
 
 def drafts(scenario: Scenario, words: Words) -> list[Choice]:

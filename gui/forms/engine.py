@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from core.errors import InferometerError
+from core.explain.automatic import automatic
+from core.explain.ledger_names import has_cuda
 from core.model.cache import recurrent_state_elements
 from core.spec.architecture import LatentAttention
 from core.spec.scenario import Scenario
@@ -12,6 +14,7 @@ from gui.document import Document
 from gui.fields.binder import ChoicesOf
 from gui.fields.binder import build as bind
 from gui.fields.choice_edit import ChoiceEdit
+from gui.fields.quantity_edit import QuantityEdit
 from gui.fields.row import Changes, FieldRow
 from gui.forms import choices
 from gui.forms.consequences import draft_changes, engine_changes, has_experts, layout_changes
@@ -66,9 +69,15 @@ class _Fields:
         empty: str = "forms.engine_default",
         dot: bool = True,
     ) -> Item:
-        own = self._words(empty)
+        def stands_for(scenario: Scenario, editor: QuantityEdit) -> str:
+            """What an empty field becomes."""
+            value = automatic(scenario, path)
+            if value is None:
+                return self._words(empty)
+            return self._words(f"{empty}_is", value=editor.text_of(value))
+
         make = partial(
-            bind, self._document, path, self._words, choices=offered, changes=changes, placeholder=own
+            bind, self._document, path, self._words, choices=offered, changes=changes, placeholder=stands_for
         )
         return Item(path, make, when, dot)
 
@@ -84,8 +93,8 @@ class _Fields:
             item("engine.gpu_memory_utilization"),
             item("engine.mem_fraction_static"),
             item("engine.kv_cache_free_gpu_mem_fraction"),
-            item("engine.n_gpu_layers", empty="forms.all_layers"),
-            item("engine.n_cpu_moe", when=_with_experts),
+            item("engine.n_gpu_layers", when=_on_gpu, empty="forms.all_layers"),
+            item("engine.n_cpu_moe", when=lambda s: _on_gpu(s) and has_experts(s.model)),
             item("engine.static_cache", choices.on_off),
             item("engine.wired_limit_gib", empty="forms.system_default"),
         ]
@@ -96,7 +105,7 @@ class _Fields:
         return [
             RowGroup(
                 [
-                    item("engine.max_num_seqs"),
+                    item("engine.max_num_seqs", when=_by_sequences),
                     item("engine.max_batch_size"),
                     item("engine.max_num_batched_tokens"),
                     item("engine.chunked_prefill_size"),
@@ -104,11 +113,11 @@ class _Fields:
                     item("engine.n_batch"),
                     item("engine.n_ubatch"),
                     item("engine.block_size"),
-                    item("engine.enforce_eager", choices.graphs),
-                    item("engine.flash_attention", choices.auto_on_off),
-                    item("engine.kv_unified", choices.auto_on_off),
-                    item("engine.kv_on_host", choices.cache_places),
-                    item("engine.backend", choices.backends),
+                    Item("engine.enforce_eager", self._graphs),
+                    item("engine.flash_attention", choices.auto_on_off("engine.flash_attention")),
+                    item("engine.kv_unified", choices.auto_on_off("engine.kv_unified")),
+                    item("engine.kv_on_host", choices.cache_places, when=_on_gpu),
+                    item("engine.backend", choices.backends, when=_on_gpu),
                     item("engine.attention_max_batch_mib", when=_is_fork, empty="forms.no_limit"),
                     item("engine.max_mamba_cache_size", when=_with_states),
                     item("engine.calibration", choices.calibrations),
@@ -166,6 +175,19 @@ class _Fields:
         editor.chosen.connect(row.commit)
         return row
 
+    def _graphs(self) -> FieldRow:
+        """CUDA graphs are called so only where there is CUDA."""
+        words = self._words
+        row = bind(self._document, "engine.enforce_eager", words, choices=choices.graphs)
+
+        def name(scenario: Scenario) -> str:
+            own = words.field("engine.enforce_eager")
+            return own if has_cuda(scenario.accelerator) else words("ledger.graphs_plain")
+
+        row.label_for = name
+        row.refresh(self._document.scenario)
+        return row
+
     def _layout(self) -> FieldRow:
         editor = ChoiceEdit()
         words = self._words
@@ -183,8 +205,14 @@ class _Fields:
         return row
 
 
-def _with_experts(scenario: Scenario) -> bool:
-    return has_experts(scenario.model)
+def _on_gpu(scenario: Scenario) -> bool:
+    """Whether there is a GPU beside the processor that can do part of the work or none of it."""
+    return scenario.accelerator.kind != "cpu"
+
+
+def _by_sequences(scenario: Scenario) -> bool:
+    """TensorRT-LLM calls them the batch, which has a row of its own."""
+    return scenario.engine.name != "trtllm" or scenario.engine.max_num_seqs is not None
 
 
 def _spread(scenario: Scenario) -> bool:
@@ -235,9 +263,9 @@ def _own_draft(scenario: Scenario) -> bool:
 
 def _on_host(scenario: Scenario) -> bool:
     """Whether the host's memory or processor does part of the work."""
-    engine = scenario.engine
+    engine, device = scenario.engine, scenario.accelerator
     offloaded = engine.n_gpu_layers is not None or engine.n_cpu_moe > 0 or engine.kv_on_host
-    return offloaded or scenario.accelerator.kind == "cpu"
+    return offloaded and device.kind != "cpu" and not device.unified_memory
 
 
 def _summary(scenario: Scenario, words: Words) -> str:

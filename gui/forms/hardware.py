@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from core.errors import InferometerError
+from core.explain.assumptions import link_assumptions
 from core.spec.accelerator import Accelerator
 from core.spec.scenario import Scenario
 from core.units import show_count, three_digits
@@ -20,8 +21,10 @@ from gui.forms import choices
 from gui.forms.choices import layout_label
 from gui.forms.consequences import accelerator_changes, count_changes
 from gui.forms.layouts import Layout, layout_of
+from gui.forms.not_measured import GENERIC_DEVICE, mark_of
 from gui.forms.parts import Part
 from gui.forms.pinned import with_pinned
+from gui.tips import plain
 from gui.widgets.link_button import LinkButton
 
 THIS_COMPUTER = object()  # the entry of the search box that asks the computer for its devices
@@ -48,7 +51,10 @@ def build(document: Document, words: Words, catalogue: Catalogue, ask_computer: 
     def refresh(scenario: Scenario) -> None:
         alone = scenario.deployment.accelerators == 1
         link.editor.setEnabled(not alone)
-        link.editor.setToolTip(words("forms.link_alone" if alone else "fields.deployment.link.help"))
+        told = [words("forms.link_alone" if alone else "fields.deployment.link.help")]
+        told += [words.phrase(phrase) for phrase in link_assumptions(scenario)]
+        link.editor.setToolTip(plain("\n".join(told)))
+        device.show_note(mark_of(scenario, GENERIC_DEVICE, words))
 
     return Part("hardware", [device, count, link], _summary, refresh, details)
 

@@ -6,19 +6,19 @@ from core.words import Words
 from gui.document import Document
 from gui.fields.binder import build as bind
 from gui.forms import choices
+from gui.forms.not_measured import GENERIC_FORMAT, mark_of
 from gui.forms.parts import Part
 
 
 def build(document: Document, words: Words) -> Part:
     """Weights, KV cache."""
-    return Part(
-        "precision",
-        [
-            bind(document, "precision.weights", words, choices=choices.weight_formats),
-            bind(document, "precision.kv_cache", words, choices=choices.cache_formats),
-        ],
-        _summary,
-    )
+    weights = bind(document, "precision.weights", words, choices=choices.weight_formats)
+    cache = bind(document, "precision.kv_cache", words, choices=choices.cache_formats)
+
+    def refresh(scenario: Scenario) -> None:
+        weights.show_note(mark_of(scenario, GENERIC_FORMAT, words))
+
+    return Part("precision", [weights, cache], _summary, refresh)
 
 
 def _summary(scenario: Scenario, words: Words) -> str:

@@ -7,7 +7,8 @@ import shiboken6
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-from core.errors import InferometerError
+from core.catalog.calibrations import calibration_problems
+from core.errors import InferometerError, Problem
 from core.model.numbers import NUMBERS, values_of
 from core.spec.change import get_value
 from core.words import Words
@@ -43,6 +44,7 @@ class Sheets(QObject):
         self._place = Place(workspace, above)
         self._made: dict[str, Sheet] = {}
         self._before: QWidget | None = None  # had the focus before a sheet was opened
+        self._told: set[tuple[str, ...]] = set()  # files of calibrations that were complained of
 
     def open_model(self) -> "ModelSheet":
         """The model, or its sheet away again."""
@@ -193,19 +195,28 @@ class Sheets(QObject):
             "catalogue", "bad", self._words("sheet.not_saved", reason=reason), [self._dismiss()]
         )
 
-    def _dismiss(self) -> Link:
-        return self._words("window.dismiss"), lambda: self._messages.drop("catalogue")
+    def _dismiss(self, subject: str = "catalogue") -> Link:
+        return self._words("window.dismiss"), lambda: self._messages.drop(subject)
 
     def tell_problems(self) -> None:
         """What is wrong with the user's own files; the rest of them is listed."""
-        found = self._catalogue.problems()
+        self._tell_left_out("catalogue", "user_files", self._catalogue.problems())
+        self.tell_calibrations()
+
+    def tell_calibrations(self) -> None:
+        """Calibrations that cannot be used, each file once."""
+        found = [problem for problem in calibration_problems() if problem.paths not in self._told]
+        self._told.update(problem.paths for problem in found)
+        self._tell_left_out("calibrations", "calibration_files", found)
+
+    def _tell_left_out(self, subject: str, key: str, found: Sequence[Problem]) -> None:
         if not found:
             return
         sentences = [("warning", self._words.located(problem)) for problem in found]
-        text = self._words("sheet.user_files", count=len(found), first=sentences[0][1])
-        shown = self._words("sheet.user_files_one", first=sentences[0][1]) if len(found) == 1 else text
-        links: list[Link] = [self._dismiss()]
+        text = self._words(f"sheet.{key}", count=len(found), first=sentences[0][1])
+        shown = self._words(f"sheet.{key}_one", first=sentences[0][1]) if len(found) == 1 else text
+        links: list[Link] = [self._dismiss(subject)]
         if len(found) > 1:
-            title = self._words("sheet.user_files_title")
+            title = self._words(f"sheet.{key}_title")
             links.insert(0, (self._words("intake.show"), lambda: self.open_notes(title, sentences)))
-        self._messages.tell("catalogue", "warn", shown, links)
+        self._messages.tell(subject, "warn", shown, links)

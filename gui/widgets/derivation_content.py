@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMenu
 
 from core.memory.ledger import LINE_ORDER
 from core.units import Shown
-from core.words import Words
+from core.words import Phrase, Words
 from gui.widgets.card_content import CARD_KEYS
 
 if TYPE_CHECKING:  # at run time they come with the first derivation, after the first paint
@@ -96,12 +96,20 @@ def derivation_text(derivation: "Derivation", words: Words) -> DerivationText:
         span = words("derivation.range", range=range_text(found, unit), source=source)
     return DerivationText(
         derivation.key,
-        title_of(derivation.key, words, words.phrase(derivation.title)),
+        _title(derivation, words),
         _steps(derivation.steps, words),
         span,
         _steps(derivation.textbook, words),
         tuple(words.phrase(reason) for reason in derivation.why),
     )
+
+
+def _title(derivation: "Derivation", words: Words) -> str:
+    """The short name; a line of the ledger is called as the ledger calls it."""
+    line = derivation.title.values.get("line")
+    if isinstance(line, Phrase):
+        return words.phrase(line)
+    return title_of(derivation.key, words, words.phrase(derivation.title))
 
 
 def _steps(steps: "Sequence[Step]", words: Words) -> tuple[StepText, ...]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from core.explain.ledger_names import line_name
 from core.memory import sglang, tensorrt_llm
 from core.memory.ledger import Ledger, LineKey
 from core.results import Estimate
@@ -47,7 +48,7 @@ def account_of(estimate: Estimate, words: Words) -> Account:
 
 def _line_name(key: LineKey, estimate: Estimate, words: Words) -> str:
     if key != "kv_cache":
-        return words(f"ledger.{key}")
+        return words.phrase(line_name(key, estimate.scenario.accelerator))
     if not estimate.ledger.fits:
         return words("ledger.kv_cache_users", users=counted("units.users", counted_users(estimate)))
     # A queue that grows for ever holds endless users; the cache holds those that are served.
@@ -97,7 +98,9 @@ def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
     if outside > 0:
         local = estimate.scenario.engine.name in ("llamacpp", "ollama")
         word = words("ledger.unused_word" if local else "ledger.outside_word")
-        rows.append(Row("outside", words("ledger.outside"), word, _two(device - budget)))
+        rows.append(
+            Row("outside", words("ledger.unused" if local else "ledger.outside"), word, _two(device - budget))
+        )
     total = max(ledger.device_bytes, 1)
     return Account(
         tuple((line.key, line.bytes / total) for line in inside),

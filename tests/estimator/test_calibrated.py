@@ -8,12 +8,12 @@ from core.catalog import calibrations
 from core.catalog.calibrations import calibration_named, calibration_of, calibration_problems, use_folders
 from core.errors import UnreadableFile
 from core.estimator import estimate
-from core.explain.calibration_state import calibration_status
+from core.explain.calibration_state import calibration_notes, calibration_status
 from core.files import calibration_file, scenario_file
 from core.files.opening import open_document
 from core.spec.calibration import Calibration, CalibrationErrors, SetupFactors
 from core.spec.change import with_values
-from core.words import Words
+from core.words import LANGUAGES, Words
 
 
 @pytest.fixture
@@ -147,3 +147,19 @@ def test_a_broken_file_in_the_folder_hides_no_other(folder):
     assert [p.paths for p in calibration_problems()] == [("broken.calibration.json",)]
     assert calibrations.calibration_names("vllm", "RTX 4090") == ("mine",)
     assert calibrations.calibration_names("sglang", "RTX 4090") == ()
+
+
+@pytest.mark.parametrize("text", ["{", None])
+def test_a_broken_calibration_that_a_scenario_names_is_told_as_broken(folder, scenario, text):
+    tree = json.loads(calibration_file.dumps(fitted())) | {"bandwidth": 0}
+    file = folder / ("mine.calibration.json" if text else "under-another-name.calibration.json")
+    file.write_text(text or json.dumps(tree), encoding="utf-8")
+    calibrations.forget()
+    [note] = calibration_notes(named(scenario))
+    assert note.code == "calibration.broken" and note.severity == "warning"
+    for language in LANGUAGES:
+        said = Words(language).problem(note)
+        assert file.name in said and "{" not in said
+    assert estimate(named(scenario)).ledger == estimate(scenario).ledger
+    [missing] = calibration_notes(named(scenario, "somebody else's"))
+    assert missing.code == "calibration.missing"

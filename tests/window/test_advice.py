@@ -108,7 +108,7 @@ def test_applying_is_one_undoable_edit_that_is_named(qtbot: QtBot, complete: Mai
     qtbot.mouseClick(side.panel.advice.items[0].button, Qt.MouseButton.LeftButton)
     changed = with_values(before, {c.path: c.value for c in suggestion.changes})
     assert complete.document.scenario == changed
-    assert complete.actions_["undo"].text() == f"Undo {title}"
+    assert complete.actions_["undo"].text() == f"Undo: {title}"
     complete.document.undo()
     assert complete.document.scenario == before
 

@@ -143,7 +143,7 @@ def test_a_pasted_command_fills_the_form(window: MainWindow, qapp: QApplication)
 
 def test_the_undo_action_names_what_was_taken(window: MainWindow) -> None:
     window.files.intake.take_text(COMMAND)
-    assert window.actions_["undo"].text() == "Undo the command"
+    assert window.actions_["undo"].text() == "Undo: the command"
 
 
 def test_a_name_brings_model_format_and_engine(window: MainWindow) -> None:

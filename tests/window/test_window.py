@@ -100,7 +100,7 @@ def test_undo_and_redo_name_the_field(window: MainWindow) -> None:
     assert not action.isEnabled()
     window.document.set_value("workload.users", 31)
     assert action.isEnabled()
-    assert action.text() == f"Undo {Words('en').field('workload.users')}"
+    assert action.text() == f"Undo: {Words('en').field('workload.users')}"
     action.trigger()
     assert not action.isEnabled()
     assert window.actions_["redo"].isEnabled()

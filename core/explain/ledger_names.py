@@ -1,0 +1,15 @@
+"""Names of ledger lines.  What NVIDIA calls CUDA graphs has another maker's name elsewhere."""
+
+from core.memory.ledger import LineKey
+from core.spec.accelerator import Accelerator
+from core.words import Phrase
+
+
+def has_cuda(device: Accelerator) -> bool:
+    """Whether the device's own words are CUDA's; a device of no vendor is taken for one."""
+    return device.vendor in ("NVIDIA", "") and device.kind != "cpu"
+
+
+def line_name(key: LineKey | str, device: Accelerator, head: str = "ledger") -> Phrase:
+    """The name of a line of the ledger of a device; ``head`` is where the names stand."""
+    return Phrase(f"{head}.graphs_plain" if key == "graphs" and not has_cuda(device) else f"{head}.{key}")
