@@ -6,6 +6,7 @@ from core.evidence.diagnose import Diagnosis, Suspect
 from core.evidence.runs_told import shown_figure
 from core.units import three_digits
 from core.words import Words, percent
+from gui.validate_content import between
 from gui.widgets.grid_table import Cell, Column, Row
 
 _DASH = "–"
@@ -67,8 +68,8 @@ def placed_table(found: Diagnosis, words: Words) -> tuple[list[Column], list[Row
         middle = _DASH if expected is None else shown_figure(one.figure, expected.expected, words)
         band = _DASH
         if expected is not None:
-            ends = (shown_figure(one.figure, v, words) for v in (expected.low, expected.high))
-            band = " – ".join(ends)
+            low, high = (shown_figure(one.figure, v, words) for v in (expected.low, expected.high))
+            band = between(low, high)
         bad = one.state in ("worse", "much_worse", "below_bound")
         fine = one.state in ("as_estimated", "better")
         cells = (

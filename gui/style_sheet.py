@@ -18,6 +18,9 @@ QLineEdit[invalid="true"] {{ background: {bad_soft}; border-color: {bad}; }}
 QLineEdit[plain="true"] {{ border: none; background: transparent; padding: 0; }}
 QTextEdit[plain="true"], QTextEdit[plain="true"]:focus {{ border: none; border-radius: 0; padding: 0;
   background: {canvas}; }}
+QTextEdit[kind="log"], QTextEdit[kind="log"]:focus {{ background: {side}; border: 1px solid {line2};
+  border-radius: 6px; padding: 0; }}
+QTextEdit[kind="log"]:focus {{ border-color: {accent}; }}
 QPushButton {{ background: {raised}; color: {ink}; border: 1px solid {line2}; border-radius: 6px;
   padding: 0 12px; min-height: {h26}px; }}
 QPushButton:hover {{ border-color: {control}; }}
@@ -70,7 +73,7 @@ def style_sheet(theme: "Theme") -> str:
     """The sheet for a theme at its text size."""
     names = [
         *("field", "ink", "ink2", "ink3", "control", "accent", "on_accent", "accent_text", "accent_soft"),
-        *("sunken", "raised", "line", "line2", "bad", "warn", "bad_soft", "canvas"),
+        *("sunken", "raised", "line", "line2", "bad", "warn", "bad_soft", "canvas", "side"),
     ]
     colours = {name: getattr(theme, name).name() for name in names}
     heights = {f"h{n}": theme.px(n) for n in (20, 22, 24, 26)}

@@ -6,16 +6,16 @@ from functools import cache
 
 import resources
 from core.evidence.causes import differs, evidence_of
-from core.evidence.operator_pairs import OperatorRow
-from core.evidence.pairing import Comparison, LedgerRow, Pair
+from core.evidence.pairing import Comparison, Pair
 from core.evidence.run import FIGURES, Run
 from core.evidence.run_record import MONITOR
 from core.evidence.runs_told import shown_figure
 from core.spec.checks import LABELS
-from core.units import memory_size, memory_unit, show_count, show_time, show_tokens, three_digits
+from core.units import show_count, show_tokens
 from core.words import Words, counted, percent
+from gui.fields.choice_edit import Choice
 from gui.plot_tables import DataTable
-from gui.validation import FAR, WITHIN, Board, Move, Suggestion, View
+from gui.validation import FAR, Board, Move, Suggestion, View
 from gui.widgets.cause_list import CauseText
 from gui.widgets.grid_table import Cell, Column, Row
 from gui.widgets.run_list import RunLine
@@ -119,9 +119,9 @@ def group_table(view: View, words: Words) -> tuple[list[Column], list[Row]]:
         Column(words(f"validating.groups.{view.group}"), stretch=True),
         Column(words("validating.columns.runs"), right=True),
         Column(words("validating.columns.median"), right=True),
-        Column(words("validating.columns.p90"), right=True),
+        Column(words("validating.columns.p90"), right=True, spare=1),
         Column(words("validating.columns.bias"), right=True),
-        Column(low, width=92, spare=1, end=high),
+        Column(low, width=104, spare=2, end=high),
         Column(words("validating.columns.inside"), right=True),
     ]
     rows = []
@@ -214,13 +214,13 @@ def figure_table(pair: Pair, words: Words) -> tuple[list[Column], list[Row]]:
         shown = [shown_figure(one.figure, v, words) for v in (one.measured, one.predicted, one.low, one.high)]
         error = signed(one.error, words)
         inside = one.low <= one.measured <= one.high
-        colour = "warn" if abs(one.error) > WITHIN else "ink"
+        colour = "ink" if inside else "warn"
         after = "" if one.statistic == "mean" else words(f"measured.statistics.{one.statistic}")
         cells = (
             Cell(name, after=after, tip=name, short=_abbreviated(name)),
             Cell(shown[0], "body_medium"),
             Cell(shown[1], "body_medium"),
-            Cell(f"{shown[2]} – {shown[3]}", "caption", "ink3"),
+            Cell(between(shown[2], shown[3]), "caption", "ink3"),
             Cell(
                 error,
                 "body_medium",
@@ -233,92 +233,25 @@ def figure_table(pair: Pair, words: Words) -> tuple[list[Column], list[Row]]:
     return columns, rows
 
 
+def figure_choice(figure: str, words: Words) -> Choice:
+    """A figure as the form offers it: the short names stand everywhere."""
+    short = f"validating.diagnose.{figure}"
+    name = words(f"measured.figures.{figure}")
+    if figure in ("time_to_first_token", "time_per_output_token"):
+        return Choice(figure, words(short), _abbreviated(name))
+    return Choice(figure, re.sub(r" \(\w{2,8}\)$", "", name), _abbreviated(name))
+
+
+def between(low: str, high: str) -> str:
+    """A range that says its unit once: "107 – 144 tok/s"."""
+    number, _, unit = low.rpartition(" ")
+    return f"{number if number and high.endswith(f' {unit}') else low} – {high}"
+
+
 def _abbreviated(name: str) -> str:
     """What the name of a figure holds in brackets: "TTFT"; "" where it has none."""
     found = re.search(r"\((\w{2,8})\)", name)
     return found[1] if found else ""
-
-
-def ledger_table(pair: Pair, words: Words) -> tuple[list[Column], list[Row]]:
-    """The ledger of a start-up log beside ours, line by line in the engine's words."""
-    columns = [
-        Column(words("validating.columns.line"), stretch=True),
-        Column(words("validating.columns.predicted"), right=True),
-        Column(words("validating.columns.log"), right=True),
-        Column(words("validating.columns.difference"), right=True),
-    ]
-    said = [row.engine_word for row in pair.ledger]
-    return columns, [_ledger_row(row, words, said.count(row.engine_word) > 1) for row in pair.ledger]
-
-
-def _ledger_row(row: LedgerRow, words: Words, again: bool) -> Row:
-    """``again``: the engine says the same of another line."""
-    name = words(f"cli.validate.lines.{row.line}")
-    plain = again or not row.engine_word
-    shown, after = (name, "") if plain else (row.engine_word, "")
-    measured = _amount(row, row.measured)
-    if row.predicted is None:
-        reason = words(f"cli.validate.reasons.{row.reason}") if row.reason else ""
-        cells = (
-            Cell(shown, after=after),
-            Cell(_DASH, colour="ink3", tip=reason),
-            Cell(measured, "body_medium"),
-            Cell(_DASH, colour="ink3", tip=reason),
-        )
-        return Row(cells, f"{name}: {reason}")
-    error = row.predicted / row.measured - 1 if row.measured else 0.0
-    outside = row.low is not None and row.high is not None and not row.low <= row.measured <= row.high
-    said = _difference(row, words)
-    cells = (
-        Cell(shown, after=after, tip=name),
-        Cell(_amount(row, row.predicted), "body_medium"),
-        Cell(measured, "body_medium"),
-        Cell(said, colour="warn" if outside or abs(error) > WITHIN else "ink2"),
-    )
-    return Row(cells, f"{name}: {measured}, {said}")
-
-
-def _difference(row: LedgerRow, words: Words) -> str:
-    assert row.predicted is not None
-    if row.is_count:
-        return signed(row.predicted / row.measured - 1, words, 1) if row.measured else _DASH
-    less = round((row.predicted - row.measured) / memory_size(), 2) or 0.0
-    return f"{less:{'+' if less else ''}.2f} {memory_unit()}".replace("-", "−")
-
-
-def _amount(row: LedgerRow, value: float) -> str:
-    if row.line == "max_concurrency":
-        return f"{three_digits(value)} ×"
-    return show_count(value) if row.is_count else f"{value / memory_size():.2f} {memory_unit()}"
-
-
-def operator_table(found: tuple[OperatorRow, ...], words: Words) -> tuple[list[Column], list[Row]]:
-    """A profiler's kernels by kind beside the steps that are predicted."""
-    columns = [
-        Column(words("cli.validate.kind"), stretch=True),
-        Column(words("cli.validate.time"), right=True),
-        Column(words("cli.validate.calls"), right=True, spare=1),
-        Column(words("cli.validate.measured"), right=True),
-        Column(words("cli.validate.in_decode"), right=True),
-        Column(words("cli.validate.in_prefill"), right=True),
-    ]
-    rows = []
-    for row in found:
-        name = words(f"operator_kinds.{row.kind}")
-        measured, decode, prefill = (
-            _DASH if s is None else words.phrase(percent(s)) for s in (row.measured, row.decode, row.prefill)
-        )
-        spent = str(show_time(row.seconds)), show_count(row.calls)
-        cells = (
-            Cell(name),
-            Cell(spent[0]),
-            Cell(spent[1], colour="ink2"),
-            Cell(measured, "body_medium"),
-            Cell(decode),
-            Cell(prefill),
-        )
-        rows.append(Row(cells, f"{name}: {measured}"))
-    return columns, rows
 
 
 def remarks(pair: Pair, words: Words) -> list[tuple[str, list[str]]]:

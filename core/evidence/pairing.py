@@ -35,6 +35,20 @@ _LINES: dict[str, LineKey] = {
 }
 
 
+# What an engine's log calls lines for which our ledger has no word.
+_WORDS: dict[str, dict[str, str]] = {
+    "vllm": {
+        "available_kv": "Available KV cache memory",
+        "gpu_blocks": "GPU blocks",
+        "kv_cache_tokens": "GPU KV cache size",
+        "max_concurrency": "Maximum concurrency",
+    },
+    "sglang": {"kv_cache_tokens": "max_total_num_tokens"},
+    "trtllm": {"kv_cache_tokens": "max tokens in paged KV cache"},
+    "llamacpp": {"compute_buffer": "compute buffer", "kv_cache_tokens": "KV cells"},
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """One figure.  ``low`` to ``high`` is the predicted band that holds 80 % of measured cases."""
@@ -187,7 +201,8 @@ def ledger_rows(run: Run, scenario: Scenario) -> tuple[LedgerRow, ...]:
             continue
         values = (None if v is None else v * unit for v in (p.predicted, p.low, p.high))
         predicted, low, high = values
-        word = words.get(_LINES[line], "") if line in _LINES else ""
+        own = _WORDS.get(scenario.engine.name, {}).get(line, "")
+        word = own or (words.get(_LINES[line], "") if line in _LINES else "")
         rows.append(
             LedgerRow(
                 line,

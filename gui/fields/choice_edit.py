@@ -15,7 +15,16 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QCursor, QEnterEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtGui import (
+    QCursor,
+    QEnterEvent,
+    QKeyEvent,
+    QMoveEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
@@ -232,6 +241,12 @@ class ChoiceEdit(QComboBox):
         """And lighter again."""
         self.update()
         super().leaveEvent(event)
+
+    def moveEvent(self, event: QMoveEvent) -> None:
+        """Made below the pointer and laid out elsewhere: nothing says that it has left."""
+        super().moveEvent(event)
+        if self.underMouse() and not self.rect().contains(self.mapFromGlobal(QCursor.pos())):
+            self.setAttribute(Qt.WidgetAttribute.WA_UnderMouse, False)
 
     def hidePopup(self) -> None:
         """The pointer left while the list was open, unseen from here."""

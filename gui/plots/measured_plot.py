@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from core.quantities import FloatArray
 from core.units import three_digits
 from core.words import Words, percent
 from gui.plots.canvas import Canvas, dots, polygon_of
+from gui.plots.decades import Scale, bare, decades
 from gui.plots.draw import Draw
 from gui.theme import SERIES_MARKERS
 from gui.validate_content import name_of, signed
@@ -28,16 +28,6 @@ _MANY = 3000  # points from which on those that cover one another are painted on
 _CELL = 2.0  # pixels
 _ERROR_TICKS = (-0.8, -0.5, -0.2, 0.0, 0.2, 0.5, 1.0, 2.0, 4.0)
 _LEAST_SPREAD, _MOST_SPREAD = math.log(1.35), math.log(6.0)
-
-
-@dataclass(slots=True)
-class _Scale:
-    """Decades along one side."""
-
-    low: float = 0.0
-    high: float = 1.0
-    factor: float = 1.0
-    ticks: tuple[float, ...] = field(default_factory=tuple)
 
 
 class MeasuredPlot(Canvas):
@@ -55,7 +45,7 @@ class MeasuredPlot(Canvas):
         self.run = -1
         self._pointed = -1  # index among the points
         self._rect = QRectF(0, 0, 1, 1)
-        self._x, self._y = _Scale(), _Scale()
+        self._x, self._y = Scale(), Scale()
         self._px: FloatArray = np.zeros(0)
         self._py: FloatArray = np.zeros(0)
         self.setMouseTracking(True)
@@ -113,23 +103,23 @@ class MeasuredPlot(Canvas):
     def _scale(self, view: View | None) -> None:
         """Set the ends of both sides."""
         if view is None or not len(view.points):
-            self._x = self._y = _Scale()
+            self._x = self._y = Scale()
             return
         points = view.points
         if self.kind == "measured":
             values = np.concatenate([points.measured, points.predicted])
-            self._x = self._y = _decades(values, _unit(view)[1])
+            self._x = self._y = decades(values, _unit(view)[1])
             return
-        self._x = _decades(points.batch if self.kind == "batch" else points.length, 1.0)
+        self._x = decades(points.batch if self.kind == "batch" else points.length, 1.0)
         logs = np.log(points.predicted / points.measured)
         spread = min(max(float(np.abs(logs).max(initial=0.0)) * 1.1, _LEAST_SPREAD), _MOST_SPREAD)
         ticks = tuple(t for t in _ERROR_TICKS if abs(math.log1p(t)) <= spread)
-        self._y = _Scale(-spread, spread, 1.0, ticks)
+        self._y = Scale(-spread, spread, 1.0, ticks)
 
     def _label(self, value: float) -> str:
         """What stands at the left of a grid line."""
         if self.kind == "measured":
-            return _bare(value * self._y.factor)
+            return bare(value * self._y.factor)
         return signed(value, self._words) if value else "0"
 
     def _fit(self, view: View) -> None:
@@ -173,7 +163,7 @@ class MeasuredPlot(Canvas):
         self._scale(view)
         shown = (self._label(value) for value in self._y.ticks)
         left = max(float(t.px(36)), 10 + max((draw.width(text) for text in shown), default=0.0))
-        top = float(t.px(42))
+        top = self._legend(draw, view) + t.px(6)
         size = self.width() - left - 2, self.height() - top - t.px(20)
         self._rect = QRectF(left, top, max(20.0, size[0]), max(20.0, size[1]))
         self._px = self._py = np.zeros(0)
@@ -190,7 +180,6 @@ class MeasuredPlot(Canvas):
         draw.painter.setClipRect(self._rect.adjusted(-4, -4, 4, 4))
         self._points(draw, view)
         draw.painter.restore()
-        self._legend(draw, view)
 
     def _ground(self, draw: Draw) -> None:
         t, rect = draw.theme, self._rect
@@ -212,8 +201,12 @@ class MeasuredPlot(Canvas):
     def _axes(self, draw: Draw, view: View) -> None:
         t, rect = draw.theme, self._rect
         log = self.kind == "measured"
-        for value in self._y.ticks:
+        rows: list[float] = []
+        for value in self._y.ticks if log else sorted(self._y.ticks, key=abs):
             y = self.at(self._x.low, math.log10(value) if log else math.log1p(value)).y()
+            if any(abs(y - other) < t.px(14) for other in rows):
+                continue
+            rows.append(y)
             if log or value:
                 draw.line(rect.left(), round(y), rect.right(), round(y), t.grid)
             draw.text(rect.left() - 7, y, self._label(value), t.ink3, align="right")
@@ -228,16 +221,27 @@ class MeasuredPlot(Canvas):
         y = rect.bottom() + t.px(11)
         unit = _unit(view)[0]
         name = self._words(f"validating.plot.x_{self.kind}", unit=unit)
-        end = draw.text(rect.right(), y, name, t.ink3, align="right")
+        end = self._name_place(draw, name, y)
+        draw.text(end.left(), end.center().y(), name, t.ink3)
         edge = rect.left() - 30
         for value in self._x.ticks:
             x = self.at(math.log10(value), self._y.low).x()
             draw.line(x, rect.bottom() - 4, x, rect.bottom(), t.axis)
-            text = _bare(value * self._x.factor)
+            text = bare(value * self._x.factor)
             half = draw.width(text) / 2
-            if x - half > edge + 8 and x + half < end.left() - 8:
+            beside = x + half < end.left() - 8 or end.center().y() < rect.bottom()
+            if x - half > edge + 8 and x + half <= self.width() and beside:
                 draw.text(x, y, text, t.ink3, align="centre")
                 edge = x + half
+
+    def _name_place(self, draw: Draw, name: str, y: float) -> QRectF:
+        """Of the axis's name: in the row of its numbers, above the base line where it would cover one."""
+        rect, up = self._rect, draw.theme.px(19)
+        end = draw.rect_of(rect.right(), y, name, "caption", "right")
+        columns = [self.at(math.log10(value), self._y.low).x() for value in self._x.ticks]
+        inside = end.translated(0, -up)
+        held = (self._px > inside.left() - 6) & (self._py > inside.top() - 6)
+        return inside if any(x > end.left() - 16 for x in columns) and not held.any() else end
 
     def _points(self, draw: Draw, view: View) -> None:
         t, points = draw.theme, view.points
@@ -284,22 +288,24 @@ class MeasuredPlot(Canvas):
         draw.painter.setBrush(colour if filled else t.canvas)
         draw.painter.drawPath(path)
 
-    def _legend(self, draw: Draw, view: View) -> None:
-        """The engines' marks, where there are several."""
+    def _legend(self, draw: Draw, view: View | None) -> float:
+        """The engines' marks between caption and plot, where there are several; the row below them."""
         t = draw.theme
-        if len(view.engines) < 2:
-            return
-        top, right = self._rect.top() + t.px(2), self._rect.left() + t.px(8)
-        held_x, held_y = self._px, self._py
+        if view is None or len(view.engines) < 2:
+            return float(t.px(36))
+        x, y = 0.0, t.px(45)
+        held = self._px, self._py
         for number, engine in enumerate(view.engines[: len(SERIES_MARKERS)]):
-            y = top + (number + 0.5) * t.px(16)
             name = name_of("engine", engine, self._words)
-            wide = draw.width(name) + t.px(16)
-            draw.fill(QRectF(right - 4, y - t.px(8), wide + 8, t.px(16)), t.canvas)
-            self._px, self._py = np.array([right + 4.0]), np.array([y])
+            wide = t.px(12) + draw.width(name)
+            if x + wide > self.width() and x:
+                x, y = 0.0, y + t.px(16)
+            self._px, self._py = np.array([x + 3.0]), np.array([float(y)])
             self._marks(draw, slice(None), t.series_colour(number), SERIES_MARKERS[number], 6.0, filled=False)
-            draw.text(right + t.px(14), y, name, t.ink2)
-        self._px, self._py = held_x, held_y
+            draw.text(x + t.px(12), y, name, t.ink2)
+            x += wide + t.px(16)
+        self._px, self._py = held
+        return float(y + t.px(8))
 
     def moving(self, draw: Draw) -> None:
         """The chosen run, a what-if, and the reading of the point under the pointer."""
@@ -401,26 +407,3 @@ def _unit(view: View) -> tuple[str, float]:
     measured = view.points.measured
     short = not len(measured) or (float(np.median(measured)) < 1.0 and float(measured.max()) < 100.0)
     return ("ms", 1e3) if short else ("s", 1.0)
-
-
-def _bare(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.6g}"
-
-
-def _decades(values: FloatArray, factor: float) -> _Scale:
-    """An axis that holds all values, with ticks at round numbers of the unit shown."""
-    good = values[np.isfinite(values) & (values > 0)]
-    if not len(good):
-        return _Scale(0.0, 1.0, factor, ())
-    low, high = float(np.log10(good.min())), float(np.log10(good.max()))
-    margin = max(0.06 * (high - low), 0.06)
-    low, high = low - margin, high + margin
-    parts = (1, 2, 3, 5, 7) if high - low < 0.9 else (1, 3) if high - low < 3.2 else (1,)
-    shift = math.log10(factor)
-    ticks = [
-        part * 10.0**power / factor
-        for power in range(math.floor(low + shift), math.ceil(high + shift) + 1)
-        for part in parts
-        if low <= math.log10(part * 10.0**power / factor) <= high
-    ]
-    return _Scale(low, high, factor, tuple(ticks))

@@ -53,6 +53,7 @@ class SimulateWorkspace(WorkPage):
         self._studied: Scenario | None = None
         self._taken: object = None  # the kept run that was looked at last
         self._from_file = False
+        self._arrived = False  # all of the run that was asked for last
         self.run, self.load_work = self._work(), self._work()
         self.traces = TraceKeeper(context, self)
         self.traces.changed.connect(self._on_trace)
@@ -230,7 +231,7 @@ class SimulateWorkspace(WorkPage):
         scenario = self._context.document.scenario
         trace = self.traces.trace if needs_trace(scenario) else None
         self._asked, self._stopped = self._question(), False
-        self._studied = None
+        self._studied, self._arrived = None, False
         self._late.start()
         self.run.start(lambda: shots(scenario, trace))
         self._say()
@@ -257,6 +258,7 @@ class SimulateWorkspace(WorkPage):
         self._grey.stop()
         self.strip.set_stale(False)
         self._from_file = False
+        self._arrived = shot.finished
         self._take(shot)
         self._show_share()
 
@@ -320,7 +322,7 @@ class SimulateWorkspace(WorkPage):
             self.heading.say(*self.traces.missing(scenario))
         elif self.load_work.working or (self.tab == "load" and self.study is not None and current):
             self._say_load()
-        elif self.run.working and not (self.shot is not None and self._rest.isActive()):
+        elif self.run.working and not (self.shot is not None and (self._arrived or self._rest.isActive())):
             shot = self.shot if self.shot is not None and not self.shot.finished else None
             self.heading.say(*content.working(shot, words))
         elif self._active and not current and not self._rest.isActive() and not self._is_short():

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QSize, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
-from core.errors import InferometerError, Problem
+from core.errors import Problem
 from core.evidence.pairing import Pair
 from core.evidence.readers.common import Reading
 from core.evidence.run_log import Entry
-from core.memory.capacity import Change
-from core.spec.scenario import Scenario
 from core.units import show_count
 from gui import validate_content as content
 from gui.background import Work
@@ -19,10 +17,11 @@ from gui.icons import icon
 from gui.sizes import Sizes
 from gui.theme import manager, theme
 from gui.validation import Board, Suggestion, View, essence, view_of
-from gui.validation_work import boards, suggestions, with_cause
+from gui.validation_work import boards
 from gui.workspaces.heading import Heading
 from gui.workspaces.parts import Edge, Ground, ProgressBar
 from gui.workspaces.validate_calibrate import CalibratePage
+from gui.workspaces.validate_causes import CauseFinder
 from gui.workspaces.validate_diagnose import DiagnosePage
 from gui.workspaces.validate_form import ValidateForm
 from gui.workspaces.validate_pages import EmptyPage, ValidatePages
@@ -49,15 +48,13 @@ class ValidateWorkspace(QWidget):
         self.board: Board | None = None
         self.view: View | None = None
         self.run, self.group = -1, -1  # what is chosen
-        self.suggestions: tuple[Suggestion, ...] = ()
         self._asked: tuple[object, ...] | None = None  # the board that is made, or was
         self._changes = 0  # of calibrations
-        self.pairing, self.viewing, self.causing = Work(self), Work(self), Work(self)
+        self.pairing, self.viewing = Work(self), Work(self)
         self.pairing.news.connect(self._on_board)
         self.pairing.ended.connect(self._end_work)
         self.pairing.failed.connect(self._on_failed)
         self.viewing.news.connect(self._on_view)
-        self.causing.news.connect(self._on_causes)
         self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
         self._rest.timeout.connect(self._pair)
         self._late = QTimer(self, singleShot=True, interval=_SHOW_WORK_MS)
@@ -91,15 +88,14 @@ class ValidateWorkspace(QWidget):
         self.calibration = CalibratePage(self._context, data)
         self.calibration.saved.connect(self._on_calibration)
         self.diagnosis = DiagnosePage(self._context)
-        self.diagnosis.tried.connect(self._try)
         self.pages = ValidatePages(words, self.calibration, self.diagnosis)
         self.pages.tab_chosen.connect(self.show_tab)
         unread = self._context.memory.get("unread")
         self.pages.show_unread(unread if isinstance(unread, tuple) else ())
         self.pages.plot.chosen.connect(self.choose)
         self.pages.groups.chosen.connect(self.choose_group)
-        self.pages.causes.tried.connect(self.try_cause)
-        self.pages.causes.pointed.connect(self._show_moves)
+        self.causes = CauseFinder(self._context, self.pages, self.runs, self)
+        self.diagnosis.tried.connect(self.causes.put)
         self.empty = EmptyPage(words)
         self.empty.add_asked.connect(self.runs.add)
         self.empty.example_asked.connect(self.runs.show_example)
@@ -157,13 +153,13 @@ class ValidateWorkspace(QWidget):
         self._look.stop()
         if self.pairing.working:
             self._asked = None
-        for work in (self.pairing, self.viewing, self.causing):
+        for work in (self.pairing, self.viewing, self.causes.work):
             work.stop()
         self._end_work()
 
     def settled(self) -> bool:
         """Whether everything on it belongs to the scenario and the log as they stand."""
-        works = (self.pairing, self.viewing, self.causing, self.calibration.work, self.diagnosis.work)
+        works = (self.pairing, self.viewing, self.causes.work, self.calibration.work, self.diagnosis.work)
         busy = any(work.working for work in (*works, self.pages.run.working))
         return not busy and not self._rest.isActive() and not self.store.busy and self.store.is_current
 
@@ -311,63 +307,19 @@ class ValidateWorkspace(QWidget):
         self.pages.groups.select(self.group)
         if self.pages.run.pair is not pair or pair is None:
             self.pages.run.show_pair(pair)
+            self.pages.beside.show_run(pair)
         chosen = self._chosen()
         name = ""
         if self.group >= 0 and len(chosen) > 1:
             name = content.name_of(view.group, view.groups[self.group].name, self._words)
         elif pair is not None:
             name = content.run_title(pair.run, self._words)
-        self.pages.causes_caption.setText(name)
-        self.suggestions = ()
-        self._show_causes(working=True)
-        self.causing.start(lambda: suggestions(board, chosen))
+        self.causes.look(board, view, chosen, name)
 
-    def _on_causes(self, found: tuple[Suggestion, ...]) -> None:
-        self.suggestions = found
-        self._show_causes()
-
-    def _show_causes(self, working: bool = False) -> None:
-        words = self._words
-        texts = [content.cause_text(one, words) for one in self.suggestions]
-        empty = words("validating.causes.working")
-        if not working:
-            empty = content.causes_empty(self.board, self._chosen(), words)
-        self.pages.causes.show_causes(texts, empty)
-        self.pages.plot.show_moves(())
-
-    def _show_moves(self, number: int) -> None:
-        """Where the points would stand with a cause."""
-        board, view = self.board, self.view
-        known = board is not None and view is not None and 0 <= number < len(self.suggestions)
-        moves = (
-            content.moves(board, view.figure, self.suggestions[number]) if known and board and view else ()
-        )
-        self.pages.plot.show_moves(moves)
-
-    # -- trying ----------------------------------------------------------------------------------
-
-    def try_cause(self, number: int) -> None:
-        """Put a likely cause into the scenario, as one undoable edit."""
-        if not 0 <= number < len(self.suggestions) or self.board is None:
-            return
-        one = self.suggestions[number]
-        own = self.board.pairs[one.pairs[0]].scenario
-        self._try(one.cause.changes, self._words.phrase(one.cause.text), own)
-
-    def _try(self, changes: Sequence[Change], text: str, own: Scenario | None = None) -> None:
-        document, words = self._context.document, self._words
-        try:
-            scenario = with_cause(document.scenario, changes, own)
-        except InferometerError as error:
-            self.runs.tell("bad", words.problem(error.problems[0]))
-            return
-        if scenario == document.scenario:
-            self.runs.tell("info", words("validating.tried_already", text=text))
-            return
-        document.replace(scenario, "validating.edit")
-        undo = (words("intake.undo"), self._context.document.undo)
-        # After another edit, or the undoing of this one, the link would undo something else: it goes.
-        self.runs.tell("good", words("validating.tried", text=text), [undo], passing=True)
+    @property
+    def suggestions(self) -> tuple[Suggestion, ...]:
+        """The likely causes of what is chosen."""
+        return self.causes.found
 
     # -- runs ------------------------------------------------------------------------------------
 

@@ -123,6 +123,7 @@ class DiagnosePage(Ground):
         self._form.setHorizontalSpacing(t.px(12))
         self._left.setFixedWidth(t.px(280))
         self._right.setSpacing(t.px(6))
+        self.where.setContentsMargins(0, t.px(10), 0, 0)
 
     def fill_from(self, pair: Pair | None) -> None:
         """Put in what a run has, to be placed against its own settings; nothing of the run before stays."""
@@ -131,13 +132,14 @@ class DiagnosePage(Ground):
         run = pair.run
         found = {figure: run.figure(figure) for figure in OBSERVED}
         self.typed = False
-        if self._pair is None or run is not self._pair.run:  # what was found is of other observations
-            self.work.stop()
-            self._show(None)
+        again = self._pair is not None and run is self._pair.run
         self.values = {figure: value for figure, value in found.items() if value is not None}
         for figure, edit in self.edits.items():
             value = self.values.get(figure)
             edit.set_value(None if value is None else float(f"{value / _UNITS[figure][1]:.4g}"))
+        if not again:  # what was found is of other observations
+            self.work.stop()
+            self._show(None)
         self._say_wrong("")
         self._pair, self.of_run = pair, pair.scenario is not None
         self._tell_of()
@@ -166,6 +168,8 @@ class DiagnosePage(Ground):
             self.values.pop(figure, None)
         else:
             self.values[figure] = float(value) * _UNITS[figure][1]
+        if self.found is None:
+            self._say_empty()
 
     def _on_wrong(self, figure: Observed, problem: Problem) -> None:
         self.values.pop(figure, None)
@@ -207,7 +211,7 @@ class DiagnosePage(Ground):
         self.sentences.setText("\n".join(said))
         self.sentences.setVisible(bool(said))
         if found is None:
-            self.suspects.show_causes((), words("validating.diagnose.empty"))
+            self._say_empty()
             return
         texts = [
             CauseText(
@@ -219,6 +223,11 @@ class DiagnosePage(Ground):
             for one in found.suspects[:_SHOWN]
         ]
         self.suspects.show_causes(texts, words("diagnose.none"))
+
+    def _say_empty(self) -> None:
+        """What is to be done before anything can be shown."""
+        key = "ready" if self.values else "empty"
+        self.suspects.show_causes((), self._words(f"validating.diagnose.{key}"))
 
     def _try(self, number: int) -> None:
         if self.found is None:

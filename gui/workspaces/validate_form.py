@@ -133,7 +133,7 @@ class ValidateForm(QWidget):
             known += [Choice(name, content.name_of(key, name, words)) for name in sorted(filter(None, names))]
             self._offer(key, known)
         figures = board.figures if board is not None else ()
-        self._offer("figure", [Choice(f, words(f"measured.figures.{f}")) for f in figures])
+        self._offer("figure", [content.figure_choice(f, words) for f in figures])
         self._offer(
             "group",
             [

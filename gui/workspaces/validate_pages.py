@@ -22,9 +22,9 @@ from gui.sheets.sheet import Text
 from gui.sizes import COLUMN_GAP, GUTTER, TABS
 from gui.theme import manager, theme
 from gui.toolbar import TextTab
-from gui.widgets.cause_list import CauseList
 from gui.widgets.grid_table import Cell, Column, GridTable, Row
 from gui.workspaces.parts import Ground
+from gui.workspaces.validate_beside import Beside
 from gui.workspaces.validate_run import RunDetail
 
 TABS_IN_ORDER = ("errors", "calibrate", "diagnose", "unread")
@@ -45,9 +45,9 @@ class ValidatePages(QWidget):
         self.groups_title = Text("body_semibold", "ink")
         self.groups_caption = Text("caption", "ink3", words("validating.groups_caption"))
         self.run = RunDetail(words)
-        self.causes_title = Text("body_semibold", "ink", words("validating.causes.title"))
-        self.causes_caption = Text("caption", "ink3")
-        self.causes = CauseList(words("validating.causes.title"))
+        self.beside = Beside(words)
+        self.causes = self.beside.causes
+        self.run.line_chosen.connect(self.beside.point_out)
         self.unread = GridTable(words("validating.unread_title"), selects=False)
         self._pages = QStackedLayout()
         for page in (self._errors_page(), calibrate, diagnose, self._unread_page()):
@@ -86,22 +86,18 @@ class ValidatePages(QWidget):
         page = Ground("canvas")
         grid = self._grid = QGridLayout(page)
         grid.addWidget(self.plot, 0, 0)
-        self._boxes = []
-        for place, widgets in (
-            ((0, 1), (self.groups_title, self.groups_caption, self.groups)),
-            ((1, 1), (self.causes_title, self.causes_caption, self.causes)),
-        ):
-            box = QVBoxLayout()
-            box.setSpacing(2)
-            for widget in widgets:
-                box.addWidget(widget, 1 if widget is widgets[-1] else 0)
-            grid.addLayout(box, *place)
-            self._boxes.append(box)
+        box = QVBoxLayout()
+        box.setSpacing(2)
+        box.addWidget(self.groups_title)
+        box.addWidget(self.groups_caption)
+        box.addWidget(self.groups, 1)
+        grid.addLayout(box, 0, 1)
         grid.addWidget(self.run, 1, 0)
+        grid.addWidget(self.beside, 1, 1)
         grid.setColumnStretch(0, 46)
         grid.setColumnStretch(1, 54)
-        grid.setRowStretch(0, 55)
-        grid.setRowStretch(1, 45)
+        grid.setRowStretch(0, 51)
+        grid.setRowStretch(1, 49)
         return page
 
     def _unread_page(self) -> QWidget:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from core.evidence.operator_pairs import OperatorRow
@@ -12,13 +12,16 @@ from gui import validate_content as content
 from gui.background import Work
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
+from gui.validate_ledger import ledger_table, operator_table
 from gui.validation_work import operators
 from gui.widgets.grid_table import Column, GridTable, Row
 from gui.workspaces.parts import Ground
 
 
 class RunDetail(QScrollArea):
-    """The account of the run that is chosen."""
+    """The account of the run that is chosen.  ``line_chosen`` carries a line of its ledger."""
+
+    line_chosen = Signal(str)
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -32,7 +35,8 @@ class RunDetail(QScrollArea):
         self.caption = Text("caption", "ink3", wrap=True)
         self.figures = self._table("validating.figures")
         self.ledger_title = Text("body_semibold", "ink", words("validating.ledger"))
-        self.ledger = self._table("validating.ledger")
+        self.ledger = self._table("validating.ledger", selects=True)
+        self.ledger.chosen.connect(lambda row: self.line_chosen.emit(str(self.ledger.rows[row].key or "")))
         self.kernels_title = Text("body_semibold", "ink", words("validating.kernels"))
         self.kernels_note = Text("caption", "ink3", words("validating.kernels_note"), wrap=True)
         self.kernels = self._table("validating.kernels")
@@ -58,8 +62,8 @@ class RunDetail(QScrollArea):
         self._restyle()
         self.show_pair(None)
 
-    def _table(self, key: str) -> GridTable:
-        table = GridTable(self._words(key), selects=False)
+    def _table(self, key: str, selects: bool = False) -> GridTable:
+        table = GridTable(self._words(key), selects=selects)
         table.fix_height()
         return table
 
@@ -80,8 +84,11 @@ class RunDetail(QScrollArea):
         words = self._words
         self.working.stop()
         self._fill(self.figures, content.figure_table(pair, words) if pair is not None else ((), ()))
-        self._fill(self.ledger, content.ledger_table(pair, words) if pair is not None else ((), ()))
-        self.ledger_title.setVisible(bool(self.ledger.rows))
+        self._fill(self.ledger, ledger_table(pair, words) if pair is not None else ((), ()))
+        self.ledger.select(-1)
+        only = bool(self.ledger.rows) and not self.figures.rows  # a log: its ledger is all there is
+        self.title.setText(words("validating.ledger" if only else "validating.run"))
+        self.ledger_title.setVisible(bool(self.ledger.rows) and not only)
         self._show_kernels(())
         for text in self._remarks:
             text.hide()
@@ -117,7 +124,7 @@ class RunDetail(QScrollArea):
         self._remarks.append(label)
 
     def _show_kernels(self, found: tuple[OperatorRow, ...]) -> None:
-        self._fill(self.kernels, content.operator_table(found, self._words) if found else ((), ()))
+        self._fill(self.kernels, operator_table(found, self._words) if found else ((), ()))
         for widget in (self.kernels_title, self.kernels_note):
             widget.setVisible(bool(found))
 

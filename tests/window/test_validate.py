@@ -198,7 +198,7 @@ def test_a_start_log_stands_beside_the_ledger_in_the_engines_words(
     rows = shown.pages.run.ledger.rows
     words = [row.cells[0].text for row in rows]
     assert {"model weights", "graph capturing", "peak activation", "non-torch"} <= set(words)
-    assert {"KV cache", "KV cache available"} <= set(words), "two lines that the engine calls alike"
+    assert {"KV cache memory", "Available KV cache memory"} <= set(words), "two lines that our ledger has once"
     weights = next(row for row in rows if "14.99" in row.cells[2].text)
     assert weights.cells[1].text.endswith("GiB")
     assert any("scenario" in text or "default" in text for text in shown.pages.run.remarks())
@@ -305,7 +305,7 @@ def test_a_likely_cause_is_shown_tried_and_taken_back(
     settle(page, qtbot)
     number = next(i for i, s in enumerate(page.suggestions) if s.cause.key == "weight_format")
     assert page.suggestions[number].after < 0.02 < 0.3 < page.suggestions[number].before
-    page._show_moves(number)
+    page.causes.show_moves(number)
     (move,) = page.pages.plot.moves
     assert move.after == pytest.approx(move.measured, rel=0.02)
     before = window.document.scenario

@@ -1,0 +1,88 @@
+"""Likely causes of a difference: looked for beside the window, shown on the plot, tried in the scenario."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from core.errors import InferometerError
+from core.memory.capacity import Change
+from core.spec.scenario import Scenario
+from gui import validate_content as content
+from gui.background import Work
+from gui.validation import Board, Suggestion, View
+from gui.validation_work import suggestions, with_cause
+from gui.workspaces.validate_pages import ValidatePages
+from gui.workspaces.validate_runs import RunsInOut
+
+if TYPE_CHECKING:
+    from gui.workspaces.registry import Context
+
+
+class CauseFinder(QObject):
+    """``found`` are the causes of what was chosen last."""
+
+    def __init__(self, context: "Context", pages: ValidatePages, runs: RunsInOut, parent: QObject) -> None:
+        super().__init__(parent)
+        self._context, self._words = context, context.words
+        self._pages, self._runs = pages, runs
+        self._board: Board | None = None
+        self._view: View | None = None
+        self._chosen: list[int] = []
+        self.found: tuple[Suggestion, ...] = ()
+        self.work = Work(self)
+        self.work.news.connect(self._on_found)
+        pages.beside.tried.connect(self.try_cause)
+        pages.beside.pointed.connect(self.show_moves)
+
+    def look(self, board: Board, view: View, chosen: list[int], name: str) -> None:
+        """Look for what explains these runs; ``name`` is what they are called."""
+        self._board, self._view, self._chosen = board, view, chosen
+        self._pages.beside.set_causes_of(name)
+        self.found = ()
+        self._show(working=True)
+        self.work.start(lambda: suggestions(board, chosen))
+
+    def _on_found(self, found: tuple[Suggestion, ...]) -> None:
+        self.found = found
+        self._show()
+
+    def _show(self, working: bool = False) -> None:
+        words = self._words
+        texts = [content.cause_text(one, words) for one in self.found]
+        empty = words("validating.causes.working")
+        if not working:
+            empty = content.causes_empty(self._board, self._chosen, words)
+        self._pages.causes.show_causes(texts, empty)
+        self._pages.plot.show_moves(())
+
+    def show_moves(self, number: int) -> None:
+        """Where the points would stand with a cause."""
+        board, view = self._board, self._view
+        known = board is not None and view is not None and 0 <= number < len(self.found)
+        moves = content.moves(board, view.figure, self.found[number]) if known and board and view else ()
+        self._pages.plot.show_moves(moves)
+
+    def try_cause(self, number: int) -> None:
+        """Put a likely cause into the scenario, as one undoable edit."""
+        if not 0 <= number < len(self.found) or self._board is None:
+            return
+        one = self.found[number]
+        own = self._board.pairs[one.pairs[0]].scenario
+        self.put(one.cause.changes, self._words.phrase(one.cause.text), own)
+
+    def put(self, changes: Sequence[Change], text: str, own: Scenario | None = None) -> None:
+        """Change the scenario, and say so with a way back."""
+        document, words = self._context.document, self._words
+        try:
+            scenario = with_cause(document.scenario, changes, own)
+        except InferometerError as error:
+            self._runs.tell("bad", words.problem(error.problems[0]))
+            return
+        if scenario == document.scenario:
+            self._runs.tell("info", words("validating.tried_already", text=text))
+            return
+        document.replace(scenario, "validating.edit")
+        undo = (words("intake.undo"), document.undo)
+        # After another edit, or the undoing of this one, the link would undo something else: it goes.
+        self._runs.tell("good", words("validating.tried", text=text), [undo], passing=True)
