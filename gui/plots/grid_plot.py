@@ -55,6 +55,7 @@ class GridPlot(QWidget):
         self.picture: Picture | None = None
         self.scenario: Scenario | None = None
         self.own_result = math.nan  # of the scenario as it is set, SI
+        self._own_of = ""  # which result it is; "" while none is known
         self.pointer: Cell | None = None
         self.cursor_cell: Cell | None = None
         self.rect_: QRectF = QRectF()
@@ -83,13 +84,16 @@ class GridPlot(QWidget):
     def show_scenario(self, scenario: Scenario) -> None:
         """Where the scenario stands."""
         self.scenario = scenario
-        self.own_result = math.nan
+        self.own_result, self._own_of = math.nan, ""
         self.update()
 
-    def show_own_result(self, value: float) -> None:
-        """The result of the scenario as it is set, which lies between the points of the grid."""
-        if value != self.own_result:
-            self.own_result = value
+    def show_own_result(self, value: float, result: str) -> None:
+        """The result of the scenario as it is set, which lies between the points of the grid.
+
+        ``result`` is its key: the picture may still be one of another result, with another unit.
+        """
+        if (value, result) != (self.own_result, self._own_of):
+            self.own_result, self._own_of = value, result
             self.update()
 
     def own_point(self) -> QPointF | None:
@@ -105,9 +109,12 @@ class GridPlot(QWidget):
             return ""
         words, picture = self._words, self.picture
         names = [own_text(axis, self.scenario, words) for axis in (picture.x, picture.y)]
+        at = words("explore.at_cell", x=names[0], y=names[1])
+        if self._own_of != picture.result:  # until the picture of that result comes
+            return at
         value = show_result(picture.result, self.own_result)
         shown = value if math.isfinite(self.own_result) else words("explore.does_not_start")
-        return words("explore.reading", at=words("explore.at_cell", x=names[0], y=names[1]), value=shown)
+        return words("explore.reading", at=at, value=shown)
 
     def own_cell(self) -> Cell | None:
         """The cell of the scenario as it is set; None outside the picture."""

@@ -13,9 +13,8 @@ from core.planning.explore_axes import Axis, changes_for
 from core.results import Estimate
 from core.spec.checks import check
 from core.spec.scenario import Scenario
-from core.words import percent
 from gui.exploration import Exploration, Picture
-from gui.explore_content import detail, headline, nearest
+from gui.explore_content import detail, headline, nearest, progress
 from gui.sizes import GUTTER, Sizes
 from gui.theme import manager, theme
 from gui.workspaces.explore_form import ExploreForm, Question, axes_of, first_question, fitting
@@ -226,6 +225,7 @@ class ExploreWorkspace(QWidget):
         for plot in (self.map, self.curves):
             if plot.isVisible() or picture.share >= 1:
                 plot.show_picture(picture)
+        self._on_point()
         if picture.share >= 1:
             self._end_work()
         elif not self.bar.isHidden():
@@ -251,8 +251,7 @@ class ExploreWorkspace(QWidget):
         if picture is None:
             self.heading.say(self._words("explore.computing"), "")
         elif picture.share < 1:
-            done = self._words("explore.working", share=percent(picture.share))
-            self.heading.say(done, detail(picture, scenario, self._words))
+            self.heading.say(progress(picture, self._words), detail(picture, scenario, self._words))
         else:
             self.heading.say(headline(picture, scenario, self._words), detail(picture, scenario, self._words))
 
@@ -273,7 +272,9 @@ class ExploreWorkspace(QWidget):
         if not self._active or point is None:
             return
         for plot in (self.map, self.curves):
-            plot.show_own_result(result_of(point, self.question.result))
+            # Of the result of the picture in sight: until its own comes it is the one asked for before.
+            result = plot.picture.result if plot.picture is not None else self.question.result
+            plot.show_own_result(result_of(point, result), result)
         self._read_later.start()
 
     def scenario_at(self, cell: "Cell") -> Scenario:

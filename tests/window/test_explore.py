@@ -159,6 +159,21 @@ def test_a_new_question_drops_the_answer_to_the_old(
     assert seen[-1].share == 1
 
 
+def test_the_flag_never_says_a_number_with_the_unit_of_another_result(
+    qtbot: QtBot, explore: ExploreWorkspace
+) -> None:
+    said: list[str] = []
+    ask(qtbot, explore, replace(explore.question, result="time_per_output_token"))
+    before, memory = explore.map.own_reading(), replace(explore.question, result="memory_per_device")
+    explore.ask(memory)
+    while not explore.settled():
+        said.append(explore.map.own_reading())
+        QApplication.processEvents()
+    after = explore.map.own_reading()
+    assert said[0] == before and before.endswith(" ms") and after.endswith(" GiB")
+    assert set(said) <= {before, after}
+
+
 def test_a_long_exploration_sharpens_and_can_be_stopped(qtbot: QtBot, scenario: Scenario) -> None:
     exploration = Exploration()
     seen: list[Picture] = []
