@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from PySide6.QtCore import QAbstractEventDispatcher, QObject, QThread, Signal
+from PySide6.QtCore import QAbstractEventDispatcher, QObject, QThread, QTimer, Signal
 
 from core.errors import InferometerError, Problem
 
@@ -22,8 +22,10 @@ _USUAL_S = sys.getswitchinterval()
 _PATIENCE_S = 0.02  # that the worker waits for the interface, at most
 _TRIES = 3  # in vain, then it goes on for a while: the interface may never come to rest
 _BOLD_S = 0.2
-_SWEEP_S = 1.0
-_swept = [0.0]  # when garbage was last looked for, on the interface thread
+# s between two looks for garbage on the interface thread: for the youngest often, so that it is little;
+# for what has stayed seldom, since models and tables of times are kept, and looking through them takes 25 ms.
+_SWEEPS = (0.15, 30.0)
+_swept = [0.0, 0.0]
 _running: set[int] = set()  # threads at work
 _collects: list[bool] = []  # holds one while collections are put off
 _lock = threading.Lock()
@@ -150,7 +152,8 @@ class Work(QObject):
             if token != self._token or not self._box:
                 return
             kind, item = self._box.pop(0)
-        _sweep()
+        if _collects:
+            QTimer.singleShot(0, _sweep)  # in a turn of its own
         if kind == "news":
             self.news.emit(item)
             return
@@ -163,9 +166,12 @@ class Work(QObject):
 
 def _sweep() -> None:
     """Look for the young garbage of the work under way; on the interface thread."""
-    if _collects and time.monotonic() - _swept[0] > _SWEEP_S:
-        gc.collect(1)
-        _swept[0] = time.monotonic()
+    now = time.monotonic()
+    for generation in (1, 0):
+        if _collects and now - _swept[generation] > _SWEEPS[generation]:
+            gc.collect(generation)
+            _swept[: generation + 1] = [now] * (generation + 1)
+            return
 
 
 def _count(begins: bool) -> None:
@@ -175,6 +181,7 @@ def _count(begins: bool) -> None:
         sys.setswitchinterval(_SWITCH_S if _running else _USUAL_S)
         if _running and not _collects and gc.isenabled():
             _collects.append(True)
+            _swept[:] = [time.monotonic()] * 2
             gc.disable()
         elif not _running and _collects:
             _collects.clear()

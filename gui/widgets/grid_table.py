@@ -26,6 +26,7 @@ _PAD = 20
 _LEAST_STRETCHED = 196
 _MEASURED = 60  # rows that decide how wide a column is
 _INDENT = 8  # of texts, where a chosen row has its ground; without one they stand on the edge
+_KNOWN = 5000  # widths of texts that are kept
 _MOST_STRETCH = 120  # px that a column takes of what is left, before all take their part
 
 
@@ -81,6 +82,7 @@ class GridTable(QAbstractScrollArea):
         self._rows: tuple[Row, ...] = ()
         self._widths: list[float] = []
         self._after: list[float] = []  # of each column, so that its numbers stand below one another
+        self._known: dict[tuple[Role, str], float] = {}  # widths of texts: most come back while rows arrive
         self._row_height = row
         self._selects = selects
         self._hovered = -1
@@ -93,7 +95,7 @@ class GridTable(QAbstractScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if selects else Qt.FocusPolicy.NoFocus)
         self.viewport().setMouseTracking(True)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        manager.changed.connect(self._measure)
+        manager.changed.connect(self._on_theme)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -130,21 +132,33 @@ class GridTable(QAbstractScrollArea):
 
     # -- measuring -------------------------------------------------------------------------------
 
+    def _on_theme(self) -> None:
+        self._known.clear()
+        self._measure()
+
+    def _width(self, role: Role, text: str) -> float:
+        found = self._known.get((role, text))
+        if found is None:
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            found = self._known[role, text] = paint.width(theme().font(role), text)
+        return found
+
     def _measure(self) -> None:
         t = theme()
         self._widths, self._after = [], []
         for index, column in enumerate(self._columns):
             cells = [row.cells[index] for row in self._rows[:_MEASURED]]
-            small = [paint.width(t.font("caption"), cell.after) + 8 if cell.after else 0.0 for cell in cells]
+            small = [self._width("caption", cell.after) + 8 if cell.after else 0.0 for cell in cells]
             most = max(small, default=0.0) if column.right else 0.0
             self._after.append(most)
             if column.width:
                 self._widths.append(float(t.px(column.width)))
                 continue
-            wide = paint.width(t.font("caption"), column.title)
+            wide = self._width("caption", column.title)
             for cell, after in zip(cells, small, strict=True):
                 mark = t.px(14) + 4 if cell.icon else 0.0
-                wide = max(wide, paint.width(t.font(cell.role), cell.text) + max(after, most) + mark)
+                wide = max(wide, self._width(cell.role, cell.text) + max(after, most) + mark)
             self._widths.append(wide + _PAD)
         self._share()
         self.updateGeometry()
