@@ -9,8 +9,9 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import InferometerError
-from core.planning.explore import BoolArray, ResultKey, explore_rows, turned
+from core.planning.explore import ResultKey, explore_rows, turned
 from core.planning.explore_axes import Axis
+from core.planning.explore_memory import BoolArray
 from core.quantities import FloatArray
 from core.spec.scenario import Scenario
 

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from core.planning.explore import ResultKey
 from core.planning.explore_axes import Axis, shown_value
+from core.planning.explore_best import Best, best_of
 from core.quantities import FloatArray
 from core.spec.change import get_value
 from core.spec.scenario import Scenario
 from core.units import Shown, memory_size, memory_unit, show_count, show_time, three_digits
-from core.words import Words, counted
+from core.words import Words, counted, percent
 from gui.exploration import Picture
 
 _TIMES = ("time_to_first_token", "time_per_output_token")
@@ -224,26 +225,33 @@ def detail(picture: Picture, scenario: Scenario, words: Words) -> str:
     best = best_cell(picture)
     if best is None:
         return text
-    row, column = best
     said = words(
-        "explore.best",
-        value=show_result(picture.result, float(picture.values[row, column])),
-        x=at_index(picture.x, column, words),
-        y=at_index(picture.y, row, words),
+        "explore.best" if best.alike == 1 else "explore.best_of",
+        value=show_result(picture.result, float(picture.values[best.row, best.column])),
+        x=at_index(picture.x, best.column, words),
+        y=at_index(picture.y, best.row, words),
+        n=show_count(best.alike),
     )
     return words("explore.two", first=text, second=said)
 
 
-def best_cell(picture: Picture) -> tuple[int, int] | None:
-    """Row and column of the best value among those that meet every target."""
-    good = picture.meets & np.isfinite(picture.values)
-    if not good.any():
-        return None
+def best_cell(picture: Picture) -> Best | None:
+    """The point to name: the best that meets every target, of several as good the one that asks for least."""
     lower = picture.result in LOWER_IS_BETTER
-    values = np.where(good, picture.values, np.inf if lower else -np.inf)
-    flat = int(values.argmin() if lower else values.argmax())
-    row, column = np.unravel_index(flat, values.shape)
-    return int(row), int(column)
+    return best_of(picture.scenario, picture.x, picture.y, picture.values, picture.meets, lower)
+
+
+def time_taken(picture: Picture, words: Words) -> str:
+    """How many points there are, and how long they took."""
+    rows, columns = picture.values.shape
+    return words("explore.took", x=columns, y=rows, time=show_time(picture.seconds))
+
+
+def progress(picture: Picture, words: Words) -> str:
+    """How far it is, and how long the rest will take at this pace."""
+    left = picture.seconds * (1 / picture.share - 1)
+    key = "explore.working_left" if left >= 1 else "explore.working"
+    return words(key, share=percent(picture.share), time=show_time(max(1.0, left)))
 
 
 def range_text(axis: Axis) -> str:

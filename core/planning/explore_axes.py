@@ -139,12 +139,15 @@ def axis_for(
     points: int = 200,
     ends: tuple[float, float] | None = None,
     log: bool | None = None,
+    devices: tuple[str, ...] = (),
 ) -> Axis:
     """An axis with sensible values around the scenario's own.
 
-    ``points`` of numbers at most: whole numbers come once each.  Raises InvalidScenario for a path that
-    cannot be an axis (``explore.axis`` {path}).
+    ``devices`` are names of GPUs to take instead of usual ones.  ``points`` of numbers at most: whole
+    numbers come once each.  Raises InvalidScenario for a path that cannot be an axis.
     """
+    if path == "accelerator" and devices:
+        return _of_devices(_chosen(scenario, devices))
     if path in CATEGORIES:
         return _category(scenario, path)
     if path not in _NUMBERS:
@@ -189,8 +192,7 @@ def _ends(scenario: Scenario, path: str) -> tuple[float, float]:
 
 def _category(scenario: Scenario, path: str) -> Axis:
     if path == "accelerator":
-        devices = _devices(scenario)
-        return Axis(path, devices, tuple(d.name for d in devices))
+        return _of_devices(_devices(scenario))
     if path == "precision.weights":
         own, spread = scenario.precision.weights, _has_experts(scenario)
         offered = weight_formats_of(scenario.engine.name)
@@ -202,6 +204,17 @@ def _category(scenario: Scenario, path: str) -> Axis:
     most = max(8, scenario.deployment.tensor_parallel)
     degrees = tuple(2**i for i in range(int(math.log2(most)) + 1))
     return Axis(path, degrees, tuple(f"TP {n}" for n in degrees))
+
+
+def _of_devices(devices: tuple[Accelerator, ...]) -> Axis:
+    return Axis("accelerator", devices, tuple(d.name for d in devices))
+
+
+def _chosen(scenario: Scenario, names: tuple[str, ...]) -> tuple[Accelerator, ...]:
+    """The scenario's own GPU and those that are named, by bandwidth."""
+    own = scenario.accelerator
+    found = [d for d in all_accelerators() if d.name in names and d.name != own.name]
+    return _by_bandwidth([own, *found])
 
 
 def _has_experts(scenario: Scenario) -> bool:
@@ -227,7 +240,11 @@ def _devices(scenario: Scenario) -> tuple[Accelerator, ...]:
     alike.sort(key=lambda d: abs(math.log(d.memory_bandwidth_gbps / own.memory_bandwidth_gbps)))
     alike.sort(key=lambda d: d.name not in _USUAL)  # these first, the rest in the order that it has
     chosen = [own, *alike[: _MOST_DEVICES - 1]]
-    return tuple(sorted(chosen, key=lambda d: (d.memory_bandwidth_gbps, d.memory_gb_nominal, d.name)))
+    return _by_bandwidth(chosen)
+
+
+def _by_bandwidth(devices: list[Accelerator]) -> tuple[Accelerator, ...]:
+    return tuple(sorted(devices, key=lambda d: (d.memory_bandwidth_gbps, d.memory_gb_nominal, d.name)))
 
 
 def shown_value(path: str, value: float) -> Shown:

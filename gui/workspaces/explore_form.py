@@ -7,14 +7,16 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
+from core.catalog.accelerators import all_accelerators
 from core.errors import Problem
-from core.planning.explore import FINE, RESULTS, ROUGH, ResultKey, is_fast
+from core.planning.explore import FINE, RESULTS, ResultKey
 from core.planning.explore_axes import Axis, axes_for, axis_for
 from core.spec.base import field_meta
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui.explore_content import range_text
 from gui.fields.choice_edit import Choice, ChoiceEdit
+from gui.fields.multi_edit import Group, MultiEdit
 from gui.fields.range_edit import RangeEdit
 from gui.fields.segmented import Segmented
 from gui.sheets.sheet import Text
@@ -26,11 +28,12 @@ _SIDE = 16
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One input: its path, and ends and scale where a person chose them."""
+    """One input: its path, and ends, scale and GPUs where a person chose them."""
 
     path: str
     ends: tuple[float, float] | None = None
     log: bool | None = None
+    devices: tuple[str, ...] = ()  # GPUs that a person chose, beside the scenario's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +65,9 @@ def fitting(question: Question, scenario: Scenario) -> Question:
 
 
 def axes_of(question: Question, scenario: Scenario) -> tuple[Axis, Axis]:
-    """Axes as fine as they can be worked out in a second.  Raises InferometerError."""
+    """The axes, in ``FINE`` points where they are numbers.  Raises InferometerError."""
     sides = [_rounded(side, scenario) for side in (question.x, question.y)]
-    rough = [axis_for(scenario, side.path, 4, side.ends, side.log) for side in sides]
-    points = FINE if is_fast(scenario, *rough) else ROUGH
-    x, y = (axis_for(scenario, side.path, points, side.ends, side.log) for side in sides)
+    x, y = (axis_for(scenario, s.path, FINE, s.ends, s.log, s.devices) for s in sides)
     return x, y
 
 
@@ -78,6 +79,14 @@ def _rounded(side: Side, scenario: Scenario) -> Side:
     low, high = float(axis.values[0]), float(axis.values[-1])  # type: ignore[arg-type]
     start = 2.0 ** math.ceil(math.log2(max(low, 1.0)))
     return replace(side, ends=(start, high)) if start < high else side
+
+
+def _by_vendor() -> list[Group]:
+    """All GPUs of the catalogue in a submenu for each vendor."""
+    found: dict[str, list[Choice]] = {}
+    for device in all_accelerators():
+        found.setdefault(device.vendor, []).append(Choice(device.name, device.name))
+    return sorted(found.items(), key=lambda group: group[0].lower())
 
 
 class ExploreForm(QScrollArea):
@@ -100,11 +109,11 @@ class ExploreForm(QScrollArea):
         self._layout.setSpacing(0)
         self._labels: list[QLabel] = []
         self._grids: list[QGridLayout] = []
-        self.across, self.x_range, self.x_log = self._input("x")
+        self.across, self.x_range, self.x_log, self.x_devices = self._input("x")
         self.swap = LinkButton(words("explore.swap"))
         self.swap.clicked.connect(self._swap)
         self._layout.addWidget(self.swap, 0, Qt.AlignmentFlag.AlignLeft)
-        self.upward, self.y_range, self.y_log = self._input("y")
+        self.upward, self.y_range, self.y_log, self.y_devices = self._input("y")
         grid = self._grid()
         self.result = ChoiceEdit()
         self.result.set_choices([Choice(key, words(f"explore.results.{key}")) for key in RESULTS])
@@ -145,7 +154,7 @@ class ExploreForm(QScrollArea):
         self._labels.append(label)
         return label
 
-    def _input(self, which: str) -> tuple[ChoiceEdit, RangeEdit, Segmented]:
+    def _input(self, which: str) -> tuple[ChoiceEdit, RangeEdit, Segmented, MultiEdit]:
         words = self._words
         title = Text("body_semibold", "ink", words(f"explore.{which}_title"))
         title.setContentsMargins(0, theme().px(8), 0, 0)
@@ -159,10 +168,12 @@ class ExploreForm(QScrollArea):
         ends.refused.connect(lambda problem: self._on_refused(ends, problem))
         log.chosen.connect(lambda value: self._ask_log(which, bool(value)))
         self._add(grid, words("explore.input"), path)
-        labels = [self._add(grid, words("explore.range"), ends), self._add(grid, words("explore.scale"), log)]
-        for editor, label in zip((ends, log), labels, strict=True):
-            editor.setProperty("label", label)
-        return path, ends, log
+        devices = MultiEdit(words("explore.usual_devices"), words("explore.chosen", n="{n}"))
+        devices.chosen.connect(lambda names: self._ask_devices(which, names))
+        rows = (("range", ends), ("scale", log), ("devices", devices))
+        for key, editor in rows:
+            editor.setProperty("label", self._add(grid, words(f"explore.{key}"), editor))
+        return path, ends, log, devices
 
     # -- showing ---------------------------------------------------------------------------------
 
@@ -171,12 +182,17 @@ class ExploreForm(QScrollArea):
         self._question = question
         paths = axes_for(scenario)
         names = [Choice(path, self._words.phrase(Axis(path, ()).name)) for path in paths]
-        for editor, ends, log, axis, other in (
-            (self.across, self.x_range, self.x_log, x, y),
-            (self.upward, self.y_range, self.y_log, y, x),
+        for editor, ends, log, devices, side, axis, other in (
+            (self.across, self.x_range, self.x_log, self.x_devices, question.x, x, y),
+            (self.upward, self.y_range, self.y_log, self.y_devices, question.y, y, x),
         ):
             editor.set_choices([choice for choice in names if choice.value != other.path])
             editor.set_value(axis.path)
+            devices.setVisible(axis.path == "accelerator")
+            devices.property("label").setVisible(axis.path == "accelerator")
+            if axis.path == "accelerator":
+                devices.set_groups(_by_vendor())
+                devices.set_value(side.devices)
             for widget in (ends, log):
                 widget.setVisible(not axis.is_category)
                 widget.property("label").setVisible(not axis.is_category)
@@ -209,6 +225,11 @@ class ExploreForm(QScrollArea):
         if self._question is not None:
             side: Side = getattr(self._question, which)
             self._ask(**{which: replace(side, log=log)})
+
+    def _ask_devices(self, which: str, names: object) -> None:
+        if self._question is not None:
+            side: Side = getattr(self._question, which)
+            self._ask(**{which: replace(side, devices=tuple(names))})  # type: ignore[arg-type]
 
     def _swap(self) -> None:
         if self._question is not None:

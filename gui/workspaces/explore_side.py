@@ -10,7 +10,7 @@ from core.results import Estimate
 from core.units import Shown, memory_size, memory_unit, show_count, show_time, three_digits
 from core.words import Words
 from gui.exploration import Picture
-from gui.explore_content import axis_name, scale_of, with_unit
+from gui.explore_content import axis_name, scale_of, time_taken, with_unit
 from gui.icons import icon
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
@@ -33,6 +33,8 @@ class ExploreSide(QWidget):
         self._words = words
         self._point: Estimate | None = None  # that is read
         self.legend = ExploreLegend(words)
+        self.took = Text("caption", "ink3")
+        self.took.setWordWrap(True)
         self.title = Text("body_semibold", "ink", words("explore.as_set"))
         self.reading = ReadingTable()
         self.reading.chosen.connect(self._unfold)
@@ -50,6 +52,7 @@ class ExploreSide(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(self.legend)
+        column.addWidget(self.took)
         column.addSpacing(12)
         column.addWidget(self.title)
         column.addWidget(self.reading)
@@ -66,6 +69,7 @@ class ExploreSide(QWidget):
         """Classes, hatch and outline, as far as they are in the picture."""
         from gui.plots.heat_map import class_colours
 
+        self.took.setText(time_taken(picture, self._words) if picture.share >= 1 else "")
         self.legend.setVisible(not question.curves)
         if question.curves:
             return

@@ -399,3 +399,31 @@ def test_softened_edges_keep_their_place() -> None:
     lines = contours(field, np.arange(40.0), np.arange(40.0), 0.5)
     assert len(lines) == 1
     assert all(x == pytest.approx(19.5) for x, _ in eased(lines[0]))
+
+
+def test_gpus_of_ones_own_choice(qtbot: QtBot, explore: ExploreWorkspace) -> None:
+    form, own = explore.form, explore._context.document.scenario.accelerator.name
+    ask(qtbot, explore, Question(Side("workload.users"), Side("accelerator")))
+    assert form.y_devices.isVisible() and not form.x_devices.isVisible()
+    form.y_devices.toggle("H200 SXM 141GB")
+    form.y_devices.toggle("L4")
+    qtbot.waitUntil(explore.settled, timeout=30_000)
+    assert explore.map.picture is not None
+    assert set(explore.map.picture.y.labels) == {own, "H200 SXM 141GB", "L4"}
+    form.y_devices.toggle("H200 SXM 141GB")
+    form.y_devices.toggle("L4")
+    qtbot.waitUntil(explore.settled, timeout=30_000)
+    assert len(explore.map.picture.y.labels) > 10
+
+
+def test_numbers_that_are_no_load_have_two_hundred_points_too(
+    qtbot: QtBot, explore: ExploreWorkspace
+) -> None:
+    seen: list[float] = []
+    explore.exploration.shown.connect(lambda picture: seen.append(picture.share))
+    sides = Side("engine.gpu_memory_utilization"), Side("accelerator.memory_bandwidth_gbps")
+    picture = ask(qtbot, explore, Question(*sides))
+    assert picture.values.shape == (200, 200)
+    assert seen[0] < 1 and seen[-1] == 1  # a first picture before the last
+    assert "200 × 200" in explore.side.took.text()
+    assert explore.side.took.isVisible()
