@@ -2,14 +2,16 @@
 
 import math
 
+from core.memory import sglang
 from core.memory.llama_rules import n_parallel, n_ubatch, rules
 from core.memory.vllm_rules import max_num_batched_tokens, max_num_seqs
 from core.spec.accelerator import Accelerator
+from core.spec.deployment import Deployment
 from core.spec.engine import Engine
 
 _NO_LIMIT = math.inf
 # Defaults of the engines' documentation.
-_CHUNK = 8192.0  # SGLang's chunked_prefill_size and TensorRT-LLM's max_num_tokens
+_CHUNK = 8192.0  # TensorRT-LLM's max_num_tokens
 _TRTLLM_BATCH = 2048.0
 
 
@@ -18,7 +20,8 @@ def batch_limits(engine: Engine, device: Accelerator) -> tuple[float, float]:
     if engine.name == "textbook":
         return float(engine.max_num_seqs or _NO_LIMIT), _NO_LIMIT
     if engine.name == "sglang":
-        return float(engine.max_num_seqs or _NO_LIMIT), float(engine.chunked_prefill_size or _CHUNK)
+        chunk = sglang.defaults(engine, device, Deployment()).chunk  # goes by the device's memory
+        return float(engine.max_num_seqs or _NO_LIMIT), float(chunk)
     if engine.name == "trtllm":
         seqs = float(engine.max_batch_size or engine.max_num_seqs or _TRTLLM_BATCH)
         return seqs, float(engine.max_num_batched_tokens or _CHUNK)

@@ -73,7 +73,7 @@ class _Fields:
             """What an empty field becomes."""
             value = automatic(scenario, path)
             if value is None:
-                return self._words(empty)
+                return self._words("forms.by_memory" if scenario.engine.name == "sglang" else empty)
             return self._words(f"{empty}_is", value=editor.text_of(value))
 
         make = partial(

@@ -11,7 +11,9 @@ from core.explain.automatic import automatic, backend_of
 from core.explain.derivation import derive
 from core.explain.engine_notes import engine_notes, not_measured, profile_sources
 from core.explain.ledger_names import line_name
+from core.memory.build import plan_memory
 from core.model.parameters import stored_parameters
+from core.serving.limits import batch_limits
 from core.spec.change import with_value
 from core.spec.scenario import Scenario
 from core.words import LANGUAGES, Words
@@ -180,3 +182,11 @@ def test_an_engine_with_one_class_of_devices_was_measured_on_it(scenario: Scenar
     assert not_measured(changed(scenario, "RTX 4090", **mlx)) is not None
     transformers = {"engine__name": "transformers", "engine__version": ""}
     assert not_measured(changed(scenario, "RTX 4090", **transformers)) is not None
+
+
+@pytest.mark.parametrize("device", ["RTX 4090", "A100 SXM4 40GB", "H100 SXM5 80GB", "H200 SXM 141GB"])
+def test_memory_and_time_count_on_the_same_chunk_of_a_prompt(scenario: Scenario, device: str) -> None:
+    """SGLang sets chunked_prefill_size by the device's memory (server_args.py)."""
+    served = changed(scenario, device, engine__name="sglang", engine__version="0.5.5")
+    chunk = automatic(served, "engine.chunked_prefill_size")
+    assert batch_limits(served.engine, served.accelerator)[1] == chunk == plan_memory(served).batched_tokens
