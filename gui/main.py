@@ -102,18 +102,19 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
     from gui import app as application
     from gui.paths import user_paths
 
-    imported = time.perf_counter()
+    imported = time.perf_counter(), time.process_time()
     qt = application.application()
     started = application.start(
         qt, None if options.smoke else user_paths(), options.file, options.theme, options.lang
     )
-    made = time.perf_counter()
+    made = time.perf_counter(), time.process_time()
     window = started.window
 
-    def mark(name: str, reached: float) -> None:
-        """A step of the start and when it was reached: seconds since its beginning."""
+    def mark(name: str, reached: tuple[float, float] | None = None) -> None:
+        """A step of the start: seconds since its beginning, and processor seconds of the process so far."""
         if options.profile_start:
-            print(f"{name} {reached - begun:.4f}", flush=True)
+            clock, processor = reached or (time.perf_counter(), time.process_time())
+            print(f"{name} {clock - begun:.4f} {processor:.4f}", flush=True)
 
     mark("import", imported)
     mark("window", made)
@@ -121,7 +122,7 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
     def complete() -> None:
         gc.freeze()
         gc.enable()
-        mark("plots", time.perf_counter())
+        mark("plots")
         if options.smoke:
             failed = window.estimation.curves is None
             print("FAILED" if failed else "READY", flush=True)
@@ -131,7 +132,7 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
 
             qt.setWindowIcon(program_icon())  # nobody waits for it
 
-    window.painted.connect(lambda: mark("painted", time.perf_counter()))
+    window.painted.connect(lambda: mark("painted"))
     window.plots_shown.connect(complete)
     return application.run(qt, started)
 

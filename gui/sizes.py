@@ -1,8 +1,10 @@
 """What the size of the window decides: widths, heights and gaps, for every workspace alike."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from PySide6.QtCore import QSize
+
+from core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,13 @@ come from the same lines.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal, Self
 
 import numpy as np
+
+from core.records import dataclass
 
 WindowKind = Literal["sliding", "chunked", "state"]
 

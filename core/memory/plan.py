@@ -1,7 +1,6 @@
 """What an engine's memory rules yield, before the requests are counted in."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from core.memory.demand import CacheDemand
 from core.memory.ledger import LINE_ORDER, Ledger, LedgerLine, LineKey
 from core.quantities import FloatArray, as_array
+from core.records import dataclass
 from core.spec.workload import Workload
 
 # Where nothing that requests keep takes room, as many as one can think of.

@@ -1,8 +1,9 @@
 """What a service does under load: the shape of every steady-state and simulated result."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from core.quantities import FloatArray
+from core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,8 @@ def tidy(program: Path, work: Path) -> None:
 def build(output: Path = OUTPUT, work: Path = BUILD / "work", entry: Path | None = None) -> int:
     """Run PyInstaller; its report is shown only when it fails.
 
-    ``entry`` freezes another start file with the same options, to measure against.
+    ``entry`` freezes another start file, to measure against: with the same options, but for the modules that
+    the program does without and a plain window of pyqtgraph needs.
     """
     shutil.rmtree(output, ignore_errors=True)
     work.mkdir(parents=True, exist_ok=True)
@@ -102,8 +103,9 @@ def build(output: Path = OUTPUT, work: Path = BUILD / "work", entry: Path | None
         "PYINSTALLER_CONFIG_DIR": str(work / "cache"),
         "PYTHONHASHSEED": "0",
         "SOURCE_DATE_EPOCH": str(source_date()),
-        "INFEROMETER_FREEZE_ENTRY": str(entry or here / "start.py"),
     }
+    if entry is not None:
+        environ["INFEROMETER_FREEZE_ENTRY"] = str(entry)
     done = subprocess.run(
         command, cwd=BUILD, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )

@@ -45,6 +45,13 @@ UNWANTED = (
     "sqlite3",
     "ssl",
     "PySide6.QtNetwork",
+    # With pydantic's search for plug-ins and pyqtgraph's drawing in other processes came these.
+    "importlib.metadata",
+    "email",
+    "socket",
+    "http",
+    "multiprocessing",
+    "pydoc",
 )
 
 

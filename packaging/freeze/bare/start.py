@@ -1,6 +1,7 @@
 """The least window that Qt and pyqtgraph can show, frozen to measure the program's start against."""
 
 import sys
+import time
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QMainWindow
@@ -20,7 +21,7 @@ def main() -> int:
 
     def done() -> None:
         window.repaint()
-        print("READY", flush=True)
+        print("READY", 0, time.process_time(), flush=True)
         app.exit(0)
 
     QTimer.singleShot(0, lambda: QTimer.singleShot(0, done))
