@@ -1,10 +1,11 @@
-"""The menu behind the toolbar's first button: everything once, in groups."""
+"""The menu behind the toolbar's first button: everything once, in groups, in one column of a low screen."""
 
 from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMenu
 
 from core.words import Words
+from gui.workspaces.registry import KEYS
 
 if TYPE_CHECKING:
     from gui.toolbar import Toolbar
@@ -22,6 +23,8 @@ class MainMenu(QMenu):
         self.recent = QMenu(window)
         self.recent.aboutToShow.connect(lambda: window.files.fill_recent(self.recent))
         self.presets = QMenu(window)
+        self._places = QMenu(window)
+        self._help = QMenu(window)
         self._appearance = QMenu(window)
         self._text = QMenu(window)
         self._memory = QMenu(window)
@@ -34,6 +37,8 @@ class MainMenu(QMenu):
             (self.samples, "new_from"),
             (self.recent, "open_recent"),
             (self.presets, "presets"),
+            (self._places, "go_to"),
+            (self._help, "help"),
             (self._appearance, "theme"),
             (self._text, "text_size"),
             (self._memory, "memory_unit"),
@@ -53,21 +58,10 @@ class MainMenu(QMenu):
         self.addActions([a["undo"], a["redo"], a["paste"]])
         self.addMenu(self.presets)
         self.addSeparator()
-        self.addActions(
-            [
-                a["show_estimate"],
-                a["show_compare"],
-                a["show_explore"],
-                a["show_recommend"],
-                a["show_simulate"],
-                a["show_validate"],
-                a["pin"],
-            ]
-        )
-        self.addSeparator()
-        self.addActions([a["search"], a["commands"]])
-        self.addSeparator()
-        self.addActions([a["manual"], a["whats_this"], a["shortcuts"], a["about"]])
+        self._places.clear()
+        self._places.addActions([a[f"show_{key}"] for key in KEYS])  # type: ignore[index]
+        self.addMenu(self._places)
+        self.addActions([a["pin"], a["search"], a["commands"]])
         self.addSeparator()
         self.addActions([a["fold_forms"], a["reset_layout"]])
         self._appearance.clear()
@@ -79,6 +73,9 @@ class MainMenu(QMenu):
         for menu in (self._appearance, self._text, self._memory, window.language.menu):
             self.addMenu(menu)
         self.addSeparator()
+        self._help.clear()
+        self._help.addActions([a["manual"], a["whats_this"], a["shortcuts"], a["about"]])
+        self.addMenu(self._help)
         self.addAction(a["quit"])
 
     def drop_from(self, bar: "Toolbar") -> None:

@@ -42,11 +42,12 @@ QToolButton:focus {{ border-color: {accent}; }}
 QToolButton:disabled {{ color: {ink3}; background: transparent; }}
 QToolButton::menu-indicator {{ image: none; }}
 QMenu {{ background: {raised}; color: {ink}; border: 1px solid {line2}; padding: 4px; }}
-QMenu::item {{ padding: 5px 24px 5px 28px; border-radius: 4px; }}
+QMenu::item {{ padding: 5px 20px 5px 12px; border-radius: 4px; }}
 QMenu::item:selected {{ background: {accent_soft}; color: {ink}; }}
 QMenu::item:disabled {{ color: {ink3}; }}
 QMenu::separator {{ height: 1px; background: {line}; margin: 4px 6px; }}
 QMenu::icon {{ padding-left: 8px; }}
+QDialog {{ background: {raised}; }}
 QToolTip {{ background: {raised}; color: {ink}; border: 1px solid {line2}; padding: 4px 6px; }}
 QComboBox {{ combobox-popup: 0; }}
 QAbstractItemView {{ background: {raised}; color: {ink}; border: 1px solid {line2}; outline: 0;
@@ -55,6 +56,10 @@ QAbstractItemView[plain="true"] {{ background: transparent; border: none; }}
 QAbstractItemView[plain="true"]::item {{ min-height: {h26}px; padding: 0 6px; border-radius: 5px; }}
 QAbstractItemView[plain="true"]::item:selected {{ background: {accent_soft}; color: {ink}; }}
 QAbstractItemView[plain="true"]::item:hover:!selected {{ background: {hover}; }}
+QTableView::item {{ padding: 0 10px; }}
+QHeaderView {{ background: {raised}; border: none; }}
+QHeaderView::section {{ background: {raised}; color: {ink3}; border: none; border-bottom: 1px solid {line2};
+  padding: 5px 10px; }}
 QScrollArea {{ background: transparent; border: none; }}
 QScrollBar:vertical {{ background: transparent; width: 8px; margin: 0; }}
 QScrollBar:horizontal {{ background: transparent; height: 8px; margin: 0; }}

@@ -63,9 +63,15 @@ class DataView(QDialog):
         self.view.setAccessibleName(title)
         self.view.setTabKeyNavigation(False)
         self.view.setAlternatingRowColors(False)
+        self.view.setShowGrid(False)
+        self.view.setWordWrap(False)
         self.view.verticalHeader().setDefaultSectionSize(t.px(24))
+        self.view.verticalHeader().hide()
+        self.view.horizontalHeader().setHighlightSections(False)
         self.view.horizontalHeader().setResizeContentsPrecision(_MEASURED)
-        self.view.resizeColumnsToContents()
+        self.view.horizontalHeader().setDefaultAlignment(
+            Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        )
         copy = QPushButton(words("export.copy_data"), self)
         copy.clicked.connect(self.copy)
         save = QPushButton(words("export.data"), self)
@@ -76,10 +82,21 @@ class DataView(QDialog):
             button.setAutoDefault(False)
             buttons.addWidget(button)
         column = QVBoxLayout(self)
-        column.setContentsMargins(*(t.px(12),) * 4)
+        column.setContentsMargins(*(t.px(16),) * 4)
+        column.setSpacing(t.px(12))
         column.addWidget(self.view, 1)
         column.addLayout(buttons)
-        self.resize(t.px(_WIDE), t.px(_HIGH))
+        self._fit()
+
+    def _fit(self) -> None:
+        """Every column whole, and the window as wide as they are where the screen is."""
+        t = theme()
+        for part in (self.view, self.view.horizontalHeader()):
+            part.ensurePolished()  # the paddings of the style sheet count
+        self.view.resizeColumnsToContents()
+        wide = self.view.horizontalHeader().length() + t.px(32) + 12
+        most = self.screen().availableGeometry().width() - t.px(80)
+        self.resize(min(max(wide, t.px(_WIDE)), most), t.px(_HIGH))
 
     def copy(self) -> None:
         """All of it, for a spreadsheet."""

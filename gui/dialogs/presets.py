@@ -6,7 +6,6 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QCheckBox,
     QDialog,
     QHBoxLayout,
     QLineEdit,
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.words import Words
+from gui.fields.check_box import CheckBox
 from gui.sheets.sheet import Text
 from gui.theme import theme
 from gui.user_presets import LONGEST_NAME, PARTS, Preset, UserPresets, tidy
@@ -74,9 +74,9 @@ class SavePreset(_Plate):
         self.column.addWidget(label)
         self.column.addWidget(self.name)
         self.column.addWidget(Text("body", "ink2", words("presets.holds")))
-        self.parts: dict[str, QCheckBox] = {}
+        self.parts: dict[str, CheckBox] = {}
         for part in PARTS:
-            box = self.parts[part] = QCheckBox(words(f"presets.parts.{part}"))
+            box = self.parts[part] = CheckBox(words(f"presets.parts.{part}"))
             box.setChecked(True)
             box.toggled.connect(self._settle)
             self.column.addWidget(box)

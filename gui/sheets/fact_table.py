@@ -137,7 +137,8 @@ class FactTable(QWidget):
         column = round(min(max(names, default=0) + t.px(18), 0.6 * box.width()))
         left = box.left() + fact.indent * t.px(_INDENT)
         in_columns = bars and fact.bar is not None
-        name_room = (column if in_columns else box.width() - value - note - 8) - left
+        taken = round(paint.width(t.font(strong), fact.value)) + 4 if fact.value else 0
+        name_room = (column if in_columns else box.width() - taken - note - 8) - left
         paint.text(
             painter, QRectF(left, box.top(), name_room - 6, box.height()), fact.name, t.font(role), colour
         )

@@ -298,8 +298,11 @@ class DerivationView(QWidget):
 
     # -- layout ----------------------------------------------------------------------------------
 
-    def wanted_height(self) -> int:
-        """Pixels that show everything."""
+    def wanted_height(self, width: int = 0) -> int:
+        """Pixels that show everything, at another width before it is shown at that."""
+        if width:
+            self._column.setFixedWidth(width)
+            self._column.place(width)
         return theme().px(_HEAD) + self._column.height()
 
     def _lay_out(self) -> None:

@@ -48,7 +48,9 @@ class NotesPopover(QFrame):
             self._head("status.list_notes")
         for text in notes:
             self._line(text, "ink2")
-        self.adjustSize()
+        wide = t.px(_WIDTH)
+        self._column.activate()
+        self.setFixedSize(wide, max(1, self._column.heightForWidth(wide)))
 
     def texts(self) -> tuple[str, ...]:
         """All lines, for tests."""

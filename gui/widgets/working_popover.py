@@ -40,8 +40,8 @@ class WorkingPopover(Popover):
         self.view.show_content(content, self._words("derivation.not_there"), title_of(key, self._words))
         self.setAccessibleName(title_of(key, self._words))
         t = theme()
-        self.view.resize(t.px(_WIDTH) - 2, self.view.height())
-        self.setFixedSize(t.px(_WIDTH), min(self.view.wanted_height() + 2, t.px(_HIGHEST)))
+        wanted = self.view.wanted_height(t.px(_WIDTH) - 2) + 2
+        self.setFixedSize(t.px(_WIDTH), min(wanted, t.px(_HIGHEST)))
 
     def open_at(self, key: str, place: QPoint) -> None:
         """Unfold a number below a place on the screen."""

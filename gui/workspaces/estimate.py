@@ -75,6 +75,7 @@ class EstimateWorkspace(QWidget):
         if self._side is None:
             from gui.panels.side import Side
 
+            self._side_place.hide()
             self._side_place.deleteLater()
             self.beside.removeWidget(self._side_place)
             self._side = Side(self, self._document, self._estimation, self._words)
