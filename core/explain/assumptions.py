@@ -9,7 +9,7 @@ from core.spec.scenario import Scenario
 from core.units import show_count, three_digits
 from core.words import Phrase
 
-_SPREADS = ("vllm", "sglang", "trtllm")  # engines whose devices exchange data in every layer
+SPREADS = ("vllm", "sglang", "trtllm")  # engines whose devices exchange data in every layer
 
 
 def assumptions(scenario: Scenario) -> tuple[Phrase, ...]:
@@ -19,9 +19,11 @@ def assumptions(scenario: Scenario) -> tuple[Phrase, ...]:
 
 def link_assumptions(scenario: Scenario) -> tuple[Phrase, ...]:
     """Those on how the devices reach each other."""
-    if scenario.engine.name not in _SPREADS:
-        return ()
-    place, device = scenario.deployment, scenario.accelerator
+    place, device, engine = scenario.deployment, scenario.accelerator, scenario.engine.name
+    if engine not in SPREADS:
+        if place.tensor_parallel == 1 or engine == "textbook":
+            return ()  # a textbook counts no exchange, which its own note says
+        return (Phrase("assumed.no_exchange", {"engine": Phrase(f"engine_notes.engines.{engine}")}),)
     found = list(_group(scenario))
     if place.prefill_accelerators:
         found.append(_hand_over(hand_over_of(device, place), place))

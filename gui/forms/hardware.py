@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from core.errors import InferometerError
-from core.explain.assumptions import link_assumptions
+from core.explain.assumptions import SPREADS, link_assumptions
 from core.spec.accelerator import Accelerator
 from core.spec.scenario import Scenario
 from core.units import show_count, three_digits
@@ -49,9 +49,10 @@ def build(document: Document, words: Words, catalogue: Catalogue, ask_computer: 
     link = bind(document, "deployment.link", words, choices=choices.links)
 
     def refresh(scenario: Scenario) -> None:
-        alone = scenario.deployment.accelerators == 1
-        link.editor.setEnabled(not alone)
-        told = [words("forms.link_alone" if alone else "fields.deployment.link.help")]
+        alone, used = scenario.deployment.accelerators == 1, scenario.engine.name in SPREADS
+        link.editor.setEnabled(used and not alone)
+        help_key = "fields.deployment.link.help" if used else "forms.link_idle"
+        told = [words("forms.link_alone" if alone else help_key)]
         told += [words.phrase(phrase) for phrase in link_assumptions(scenario)]
         link.editor.setToolTip(plain("\n".join(told)))
         device.show_note(mark_of(scenario, GENERIC_DEVICE, words))

@@ -81,6 +81,7 @@ def test_the_host_is_said_until_somebody_describes_it(scenario: Scenario) -> Non
     assert keys(changed(offloaded, host__cores=64)) == []
     assert keys(changed(scenario, "RTX 4090", **LOCAL)) == []
     assert keys(changed(offloaded, "Apple M4 Max (40-core GPU)")) == ["one_memory"]
+    assert keys(grouped(scenario, "RTX 4090", 2, **LOCAL)) == ["no_exchange"]
     assert keys(changed(offloaded, "EPYC 9654 12-channel DDR5-4800 (Genoa)")) == []
 
 
@@ -88,7 +89,7 @@ def test_the_host_is_said_until_somebody_describes_it(scenario: Scenario) -> Non
 def test_every_assumption_has_words_with_its_places_filled(scenario: Scenario, language: str) -> None:
     words = Words(language)
     known = [key for key in words._texts if key.startswith("assumed.")]
-    assert len(known) == 9
+    assert len(known) == 10
     for case in (
         grouped(scenario, "RTX 3090", 2),
         grouped(scenario, "H200 SXM 141GB", 16),

@@ -103,7 +103,9 @@ def test_the_link_says_what_is_assumed_of_it(panel: FormsPanel, document: Docume
     row = panel.row_of("deployment.link")
     assert row is not None and "bridge: 2 × RTX 3090" in row.editor.toolTip()
     document.set_value("deployment.link", "pcie")
-    assert "bridge:" not in row.editor.toolTip()
+    assert "bridge:" not in row.editor.toolTip() and row.editor.isEnabled()
+    choose(document, engine="llamacpp ")  # whose estimate is the same over any link
+    assert not row.editor.isEnabled() and Words("en")("forms.link_idle") in row.editor.toolTip()
 
 
 def test_a_group_beyond_one_server_is_shown_on_the_network(document: Document) -> None:
