@@ -60,7 +60,7 @@ class Keeper(QObject):
         return self._later.isActive() or self._writing.working
 
     def part(self, name: str) -> Any:
-        """What is kept of "run", "load" or "search"; None for nothing."""
+        """What is kept of "run", "load", "search" or "models"; None for nothing."""
         return self._parts.get(name)
 
     def put(self, name: str, part: object) -> None:
@@ -135,7 +135,7 @@ class Keeper(QObject):
 
         self._reading.working = False
         if kept.version == VERSION:  # another one may come to other results
-            found = {"run": kept.run, "load": kept.load, "search": kept.search}
+            found = {"run": kept.run, "load": kept.load, "search": kept.search, "models": kept.models}
             self._parts = {name: part for name, part in found.items() if part is not None}
         self.changed.emit()
 

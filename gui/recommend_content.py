@@ -104,7 +104,8 @@ def headline(found: Found, scenario: Scenario, words: Words) -> tuple[str, str]:
     if not state.finished:
         return words.phrase(report.headline(state)), _progress(state, words)
     if state.offers:
-        return words.phrase(report.headline(state)), words.phrase(report.detail(state))
+        line = _with_note(state.offers[0], words.phrase(report.detail(state)), words)
+        return words.phrase(report.headline(state)), line
     line = ""
     if state.near:
         near = state.near[0]
@@ -114,6 +115,12 @@ def headline(found: Found, scenario: Scenario, words: Words) -> tuple[str, str]:
         said = {"count": show_count(worst.count), "total": show_count(state.total)}
         line = words("recommending.mostly", reason=words.phrase(report.reason(worst)), **said)
     return words.phrase(report.headline(state)), line
+
+
+def _with_note(best: Offer, line: str, words: Words) -> str:
+    """The line, behind a warning where nobody measured what is named first."""
+    note = not_measured(best.scenario)
+    return line if note is None else words.sentences((words.phrase(note), line))
 
 
 def _progress(state: Recommendation, words: Words) -> str:
@@ -137,9 +144,8 @@ def _models_headline(found: Found, state: WhatRuns, scenario: Scenario, words: W
         share = percent(state.searched / max(1, state.total))
         return text, words("recommending.working_models", share=share, total=show_count(state.total))
     values = {"good": show_count(len(good)), "near": show_count(len(state.runs) - len(good))}
-    return text, words(
-        "recommending.models_detail", hardware=place, large=show_count(state.too_large), **values
-    )
+    line = words("recommending.models_detail", hardware=place, large=show_count(state.too_large), **values)
+    return text, _with_note(good[0].offer, line, words) if good else line
 
 
 def near_reason(offer: Offer, words: Words) -> str:
@@ -303,9 +309,12 @@ def _model_row(runs: Runs, rank: str, fastest: float, words: Words) -> Row:
     ink = "ink3" if missed else "ink"
     medium: Role = "body" if missed else "body_medium"
     reason = near_reason(offer, words) if missed else ""
+    note = not_measured(offer.scenario)
+    tips = [part for part in (reason, words.phrase(note) if note else "") if part]
     cells = (
         Cell(rank, colour="ink3"),
-        Cell(runs.model.name, "body" if missed else "body_semibold", ink, tip=reason),
+        Cell(runs.model.name, "body" if missed else "body_semibold", ink, icon="info" if note else "",
+             tip=words.sentences(tips) if tips else ""),
         Cell(size_text(runs.model.parameters), colour=ink),
         Cell(WEIGHT_FORMATS[offer.combination.weights].label, colour=ink),
         Cell(words.phrase(report.layout(offer.combination)), colour=ink),
@@ -316,7 +325,8 @@ def _model_row(runs: Runs, rank: str, fastest: float, words: Words) -> Row:
         Cell(show_count(offer.most_users), medium, "warn" if "users" in missed else ink),
         Cell(show_tokens(runs.longest), medium, ink),
     )  # fmt: skip
-    return Row(cells, f"{rank} {runs.model.name}, {cells[3].text}, {cells[7].text} tok/s {reason}".strip())
+    spoken = f"{rank} {runs.model.name}, {cells[3].text}, {cells[7].text} tok/s"
+    return Row(cells, " ".join(part for part in (spoken.strip(), *tips) if part))
 
 
 def failure_table(failures: Sequence[Failure], words: Words) -> tuple[list[Column], list[Row]]:

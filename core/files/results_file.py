@@ -1,6 +1,7 @@
 """Results kept beside a scenario's file, so that what took long to work out is there when it opens again.
 
-``{"format": "inferometer-results", "schema": 1, "version": "…", "run": {…}, "load": {…}, "search": {…}}``
+``{"format": "inferometer-results", "schema": 1, "version": "…", "run": {…}, "load": {…}, "search": {…},
+"models": {…}}``
 Each part says which scenario it is of; whether that is still the scenario's is for the reader to ask.
 A file that cannot be read costs the results only: the scenario stands in its own.
 """
@@ -20,6 +21,7 @@ from core.files.scenario_file import validated
 from core.planning.capacity_search import CapacityFound, ReplicasFound, Trial
 from core.planning.offers import Offer
 from core.planning.recommend import Recommendation
+from core.planning.what_runs import WhatRuns
 from core.serving.requests import Records
 from core.serving.results import Over, SimulationResult
 from core.spec.scenario import Scenario
@@ -63,13 +65,26 @@ class KeptSearch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class KeptModels:
+    """A search for models."""
+
+    scenario: Scenario
+    state: WhatRuns
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class KeptResults:
     """What a file holds; ``version`` is of the program that worked it out."""
 
     run: KeptRun | None = None
     load: KeptLoad | None = None
     search: KeptSearch | None = None
+    models: KeptModels | None = None
     version: str = VERSION
+
+
+_PARTS: dict[str, type] = {"run": KeptRun, "load": KeptLoad, "search": KeptSearch, "models": KeptModels}
 
 
 def place_of(scenario_file: Path) -> Path:
@@ -80,7 +95,7 @@ def place_of(scenario_file: Path) -> Path:
 def dumps(kept: KeptResults) -> bytes:
     """The bytes of the file."""
     tree: dict[str, Any] = {"format": FORMAT, "schema": SCHEMA, "version": kept.version}
-    for name in ("run", "load", "search"):
+    for name in _PARTS:
         part = getattr(kept, name)
         if part is None:
             continue
@@ -98,7 +113,7 @@ def loads(data: bytes) -> KeptResults:
         raise UnreadableFile(Problem("file.no_results"))
     parts: dict[str, Any] = {}
     try:
-        for name, kind in (("run", KeptRun), ("load", KeptLoad), ("search", KeptSearch)):
+        for name, kind in _PARTS.items():
             if tree.get(name) is not None:
                 book = Book(validated(tree[name]["scenario"]), list(tree[name]["devices"]))
                 parts[name] = value_of(kind, {**tree[name], "scenario": {}}, book)

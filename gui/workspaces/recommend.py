@@ -9,9 +9,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from core.errors import Problem
-from core.files.results_file import KeptSearch
+from core.files.results_file import KeptModels, KeptSearch
 from core.planning.offers import Offer
 from core.planning.recommend import Recommendation
+from core.planning.what_runs import WhatRuns
 from core.reports.recommendation import changes_of
 from core.spec.scenario import Scenario
 from core.spec.simulation import Simulation
@@ -215,14 +216,13 @@ class RecommendWorkspace(WorkPage):
         self._late.start()
         if self.found is None:
             self.heading.say(self._words("recommending.starting"), "")
-        words, kept = self._words, self._keeper.part("search")
+        words, kept = self._words, self._keeper.part("models" if for_models else "search")
 
         def dress(state: object) -> View:
             return content.view_of(state, scenario, words)  # type: ignore[arg-type]
 
-        self._from_file = (
-            isinstance(kept, KeptSearch) and not for_models and _essence(kept.scenario) == self._asked[0]
-        )
+        kinds = (KeptSearch, KeptModels)
+        self._from_file = isinstance(kept, kinds) and _essence(kept.scenario) == self._asked[0]
         if self._from_file:
             self.search.start(lambda: iter([Found(kept.state, kept.seconds, dress(kept.state))]))
         else:
@@ -246,9 +246,13 @@ class RecommendWorkspace(WorkPage):
         found = self.found
         if found is None or not found.finished or self._from_file or self._asked is None:
             return
-        if isinstance(found.state, Recommendation) and self._asked == self._question():
-            scenario = self._context.document.scenario
+        if self._asked != self._question():
+            return
+        scenario = self._context.document.scenario
+        if isinstance(found.state, Recommendation):
             self._keeper.put("search", KeptSearch(scenario, found.state, found.seconds))
+        elif isinstance(found.state, WhatRuns):
+            self._keeper.put("models", KeptModels(scenario, found.state, found.seconds))
 
     def _end_work(self) -> None:
         super()._end_work()

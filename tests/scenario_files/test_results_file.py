@@ -9,9 +9,10 @@ import pytest
 
 from core.errors import UnreadableFile
 from core.files import results_file, scenario_file
-from core.files.results_file import KeptLoad, KeptResults, KeptRun, KeptSearch
+from core.files.results_file import KeptLoad, KeptModels, KeptResults, KeptRun, KeptSearch
 from core.planning.capacity_search import ReplicasFound, find_capacity
 from core.planning.recommend import recommend
+from core.planning.what_runs import what_runs
 from core.serving.simulator import simulate
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
@@ -22,11 +23,13 @@ def kept(scenario: Scenario) -> KeptResults:
     short = with_values(scenario, {"simulation.duration_s": 60.0, "workload.output_tokens": 32})
     *_, found = find_capacity(short, 100)
     *_, state = recommend(with_values(short, {"search.most_accelerators": 2}), verify=1)
+    *_, models = what_runs(short)
     copies = ReplicasFound(2, 2, found.trials[0], True)
     return KeptResults(
         KeptRun(short, simulate(short), "", 0.5),
         KeptLoad(short, found, found.trials, 1, copies),
         KeptSearch(short, state, 0.2),
+        KeptModels(short, models, 0.3),
     )
 
 
@@ -46,6 +49,8 @@ def test_everything_comes_back(kept: KeptResults) -> None:
     sure, was = offers[0].verified, before[0].verified
     assert sure and was and sure.time_per_output_token == was.time_per_output_token
     assert back.search.state.failures == kept.search.state.failures
+    assert back.models and kept.models and len(back.models.state.runs) > 20
+    assert back.models.state == kept.models.state
 
 
 def test_the_size_is_bounded(kept: KeptResults, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,8 +62,8 @@ def test_the_size_is_bounded(kept: KeptResults, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_files_without_results_and_parts_stay_as_they_are(kept: KeptResults) -> None:
-    only = results_file.loads(results_file.dumps(replace(kept, load=None, search=None)))
-    assert only.run and only.load is None and only.search is None
+    only = results_file.loads(results_file.dumps(replace(kept, load=None, search=None, models=None)))
+    assert only.run and only.load is None and only.search is None and only.models is None
     assert kept.run and "results" not in json.loads(scenario_file.dumps(kept.run.scenario))
 
 
@@ -78,6 +83,7 @@ def test_what_is_broken_is_refused(kept: KeptResults) -> None:
         {**tree, "run": {**run, "result": {**run["result"], "records": {}}}},
         {**tree, "run": {**run, "scenario": {}}},
         {**tree, "search": {**tree["search"], "devices": []}},
+        {**tree, "models": {**tree["models"], "state": {**tree["models"]["state"], "total": "many"}}},
         {**tree, "run": {**run, "result": {**run["result"], "over": None}}},
         {**tree, "run": 3},
     )

@@ -151,3 +151,29 @@ def test_a_search_is_kept_too(
     page = searched(again)
     assert [row.cells for row in page.table.rows] == [row.cells for row in before.table.rows]
     assert page.heading.headline == before.heading.headline and "kept" in page.took.text()
+
+
+def test_what_runs_on_the_devices_is_kept_too(
+    saved: Path, window: MainWindow, make_window: Callable[[], MainWindow], qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def asked(one: MainWindow) -> RecommendWorkspace:
+        one.stack.show_key("recommend")
+        page = one.stack.page("recommend")
+        assert isinstance(page, RecommendWorkspace)
+        page.form.turn(True)
+        page._turned()
+        qtbot.waitUntil(lambda: page.settled() and page.found is not None, timeout=WAIT_MS)
+        return page
+
+    before = asked(window)
+    written(window, qtbot)
+    kept = results_file.load(saved)
+    assert kept.models and kept.run and len(kept.models.state.runs) > 20
+    monkeypatch.setattr("gui.search_work.what_runs.looks", lambda *_, **__: pytest.fail("it searched"))
+    again = make_window()
+    again.show()
+    again.document.load(saved)
+    page = asked(again)
+    assert [row.cells for row in page.table.rows] == [row.cells for row in before.table.rows]
+    assert page.heading.headline == before.heading.headline and "kept" in page.took.text()

@@ -5,11 +5,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
+from core.catalog.accelerators import load_accelerator
 from core.planning.recommend import Recommendation, recommend
-from core.planning.what_runs import WhatRuns
+from core.planning.what_runs import WhatRuns, what_runs
+from core.spec.scenario import Scenario
+from core.words import Words
+from gui import recommend_content as content
 from gui.fields.choice_edit import Choice
 from gui.fields.multi_edit import MultiEdit
 from gui.recommend_content import Entry
+from gui.search_work import Found
 from gui.widgets.grid_table import Cell, Column, GridTable, Row
 from gui.window import MainWindow
 from gui.workspaces.recommend import RecommendWorkspace
@@ -192,3 +197,20 @@ def test_another_language_goes_on_with_the_search(
     assert page.found.state is state and not page.search.working and not page._rest.isActive()
     assert page.entry is not None and page.entry.key == entry.key
     assert page.form._subject.text() == window.words("recommending.what_runs")
+
+
+def test_what_nobody_measured_is_said_beside_the_sentence_and_each_model(scenario: Scenario) -> None:
+    words = Words("en")
+
+    def shown(device: str) -> tuple[str, list[Row]]:
+        asked = scenario.model_copy(update={"accelerator": load_accelerator(device)})
+        *_, state = what_runs(asked)
+        view = content.view_of(state, asked, words)
+        return content.headline(Found(state, 0.1, view), asked, words)[1], list(view.rows)
+
+    line, rows = shown("Gaudi 3")
+    marked = [row for row in rows if row.cells[1].icon == "info"]
+    assert "Nobody measured Gaudi 3" in line and len(marked) >= len(rows) - 1
+    assert all("Nobody measured" in row.cells[1].tip and "Nobody measured" in row.spoken for row in marked)
+    line, rows = shown("H100 SXM5 80GB")
+    assert "Nobody" not in line and not rows[0].cells[1].icon
