@@ -14,7 +14,7 @@ from core.quantities import FloatArray
 from core.units import three_digits
 from core.words import Words
 from gui.exploration import Picture
-from gui.explore_content import breaks, levels, places, scale_of, show_result
+from gui.explore_content import breaks, levels, place_of, places, scale_of, show_result, ticks
 from gui.plots.contour import Line, contours, eased, smoothed
 from gui.plots.draw import Draw
 from gui.plots.grid_plot import GridPlot
@@ -128,6 +128,11 @@ class HeatMap(GridPlot):
             QRectF(round(rect.left()), round(rect.top()), round(rect.width()), round(rect.height())),
             self._image,
         )
+        if not self.picture.y.is_category:
+            for value in ticks(self.picture.y):
+                at = place_of(self.picture.y, value)
+                if 0.02 < at < 0.98:
+                    draw.line(rect.left(), self.py(at), rect.right(), self.py(at), t.canvas)
         for axis, upright in ((self.picture.x, True), (self.picture.y, False)):
             if not axis.is_category:
                 continue

@@ -289,6 +289,9 @@ class LatencyOverUsers(PlotPane):
                 part.values(curves.load)[EXPECTED] * part.factor / panel.y_end
             )
             draw.avoid(panel.rect.left() + panel.rect.width() * curves.load.users / panel.x.end, y)
+        for ghost in self.ghosts:
+            if (other := ghost.curves.load) is not None:
+                draw.avoid(*panel.pixels(other.users, part.values(other)[EXPECTED] * part.factor))
         if target is not None:
             draw.taken.append(
                 QRectF(panel.rect.left(), panel.py(target * part.factor) - 1, panel.rect.width(), 2)

@@ -259,6 +259,10 @@ class MemoryOverUsers(PlotPane):
         middle, half = panel.px(line.full_at), draw.width(text, "caption_semibold") / 2
         for left in (middle - half, middle - 8, middle - 2 * half + 8, middle + 6, middle - 2 * half - 6):
             if draw.text_if_free(left, row, text, current.ink, panel.rect, role="caption_semibold"):
+                if self.ghosts:  # the lines of other scenarios give way to it
+                    plate = draw.taken[-1].adjusted(-2, 1, 2, -1)
+                    draw.fill(plate, current.canvas)
+                    draw.text(left, row, text, current.ink, role="caption_semibold", keep=False)
                 draw.taken[-1].adjust(-6, 0, 6, 0)  # it is the answer: its neighbours keep away
                 return
         draw.text_if_free(

@@ -34,6 +34,17 @@ def _radius(dot: Dot, scale: float) -> float:
     return (_LEAST + (_MOST - _LEAST) * math.sqrt(min(1.0, max(0.0, dot.share)))) * scale
 
 
+def _stands_on(at: QPointF, slope: float, length: float, places: Sequence[Place]) -> bool:
+    """Whether a text along a slope through ``at``, 11 pixels above it, covers one of the points."""
+    for place in places:
+        dx, dy = place.x - at.x(), place.y - at.y()
+        along = dx * math.cos(slope) - dy * math.sin(slope)
+        above = -dx * math.sin(slope) - dy * math.cos(slope)
+        if abs(along) < length / 2 + place.radius + 2 and abs(above - 11) < 8 + place.radius:
+            return True
+    return False
+
+
 class Roofline(Pane):
     """One panel, both axes in decades; filled points are of the prefill step, open ones of decode."""
 
@@ -177,7 +188,8 @@ class Roofline(Pane):
         self.panel.rect = inner
         if self.data is None:
             return
-        beyond = max((place.x + place.radius for place in self._placed(self.data)), default=0.0)
+        found = [*self._placed(self.data), *(p for _, seen in self._others for p in self._placed(seen))]
+        beyond = max((place.x + place.radius for place in found), default=0.0)
         self.panel.rect = inner.adjusted(0, 0, -max(0.0, math.ceil(beyond - inner.right())), 0)
 
     def paint_over(self, draw: Draw) -> None:
@@ -190,7 +202,7 @@ class Roofline(Pane):
         for place in places:
             r = place.radius
             draw.taken.append(QRectF(place.x - r - 1, place.y - r - 1, 2 * r + 2, 2 * r + 2))
-        self._roof_names(draw, self.data)
+        self._roof_names(draw, self.data, places)
         self._mark_others(draw, places)
         for place in places:
             self._point(draw, place, place is read)
@@ -232,7 +244,7 @@ class Roofline(Pane):
             left = panel.px(x_axis.place(min(roofs.other_peak, roofs.peak) / roofs.bandwidth))
             draw.taken.append(QRectF(left, level - 1, max(0.0, panel.rect.right() - left), 2))
 
-    def _roof_names(self, draw: Draw, data: RooflineData) -> None:
+    def _roof_names(self, draw: Draw, data: RooflineData, places: list[Place]) -> None:
         """The peak above its line, the other format's under its own, the bandwidth along the slope."""
         roofs, panel, current = data.roofs, self.panel, draw.theme
         right, step = panel.rect.right() - 3, current.px(9)
@@ -257,22 +269,38 @@ class Roofline(Pane):
         at = panel.px(self.x_axis.place(ridge))
         text = self.words("plots.roofline.ridge", value=three_digits(ridge))
         draw.text_if_free(at + 6, panel.rect.bottom() - current.px(10), text, current.ink3, panel.rect)
-        self._slope_name(draw, data, at)
+        others = [place for _, seen in self._others for place in self._placed(seen)]
+        self._slope_name(draw, data, at, [*places, *others])
 
-    def _slope_name(self, draw: Draw, data: RooflineData, ridge_x: float) -> None:
-        """Along the upper side of the slope, in the middle of what is seen of it."""
+    def _slope_name(self, draw: Draw, data: RooflineData, ridge_x: float, places: list[Place]) -> None:
+        """Along the upper side of the slope, in the middle of what is seen of it or beside its points."""
         panel, roofs = self.panel, data.roofs
         bottom_x = self.y_axis.value(0.0) * _TERA / roofs.bandwidth
         low = max(panel.rect.left(), panel.px(self.x_axis.place(bottom_x)))
-        rise = panel.rect.height() / panel.y_end
-        run = panel.rect.width() / panel.x.end
-        angle = math.degrees(math.atan2(rise, run))
+        slope = math.atan2(panel.rect.height() / panel.y_end, panel.rect.width() / panel.x.end)
         text = self.words("plots.roofline.bandwidth", rate=three_digits(roofs.bandwidth / 1e9))
-        x = 0.5 * (low + ridge_x)
-        y = panel.py(self.y_axis.place(roofs.bandwidth * self.x_axis.value(panel.value_at(x)) / _TERA))
-        wide = draw.width(text, "caption_semibold") * math.cos(math.radians(angle))
-        if wide + 16 < ridge_x - low:
-            draw.slanted(x, y, -11.0, angle, text, draw.theme.ink, role="caption_semibold")
+        length = draw.width(text, "caption_semibold")
+        wide = length * math.cos(slope)
+        if wide + 16 >= ridge_x - low:
+            return
+
+        def at(x: float) -> QPointF:
+            rate = roofs.bandwidth * self.x_axis.value(panel.value_at(x)) / _TERA
+            return QPointF(x, panel.py(self.y_axis.place(rate)))
+
+        free = ridge_x - low - wide - 16  # how far it can be moved
+        tried = [at(0.5 * (low + ridge_x) + share * free) for share in (0.0, 0.2, -0.2, 0.4, -0.4)]
+        clear = (place for place in tried if not _stands_on(place, slope, length, places))
+        place = next(clear, tried[0])
+        draw.slanted(
+            place.x(),
+            place.y(),
+            -11.0,
+            math.degrees(slope),
+            text,
+            draw.theme.ink,
+            role="caption_semibold",
+        )
 
     def _name(self, draw: Draw, place: Place) -> None:
         """Beside its point, or a little off with a thin line where the neighbours are close."""

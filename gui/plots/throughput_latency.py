@@ -172,6 +172,10 @@ class ThroughputLatency(PlotPane):
             draw.taken.append(QRectF(x - 8, y - 8, 16, 16))
         self._region_name(draw, estimate)
         self._ghost_names(draw)
+        for ghost in self.ghosts:
+            if (other := ghost.curves.load) is not None:
+                gx, gy = _frontier(other, ghost.curves.full_at)
+                draw.avoid(*panel.pixels(gx * self.factor, gy))
         self._points(draw, curves, users if ring is not None else math.nan)
         if self.pointer is not None:
             px = panel.px(at(self.pointer, load.users, _tpot(load)) * self.factor)
