@@ -6,6 +6,8 @@ from core.errors import Problem
 from core.spec.architecture import Architecture, Attention, LatentAttention, MixtureOfExperts
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
+from core.spec.speculative import DraftKind
+from core.words import Phrase
 
 VLLM_CACHE_FORMATS = ("bf16", "fp16", "fp8")
 _GGML_CACHE_FORMATS = ("bf16", "fp16", "fp32", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0")
@@ -42,6 +44,15 @@ _VENDORS: dict[str, tuple[str, ...]] = {
     "mlx": ("Apple",),
     "llamacpp": ("NVIDIA", "AMD", "Intel", "Apple", "Huawei"),
     "ollama": ("NVIDIA", "AMD", "Intel", "Apple"),
+}
+# What drafts in each engine's documentation (llama.cpp tools/server, mlx_lm.generate, Transformers' assisted
+# generation and prompt lookup); engines that are not named take any kind.
+_DRAFTS: dict[str, tuple[DraftKind, ...]] = {
+    "llamacpp": ("draft_model", "ngram"),
+    "ollama": (),
+    "transformers": ("draft_model", "ngram"),
+    "mlx": ("draft_model",),
+    "textbook": (),
 }
 _BF16_FROM = 8.0  # compute capability of Ampere: vLLM refuses bfloat16 below it
 
@@ -236,10 +247,18 @@ def loads(engine: str, weights: str) -> bool:
 def _draft(scenario: Scenario) -> Iterator[Problem]:
     draft = scenario.speculative
     arch = scenario.model.architecture
+    if draft.kind not in drafts_of(scenario.engine.name) and scenario.engine.name in LABELS:
+        drawn = {"engine": LABELS[scenario.engine.name], "draft": Phrase(f"choices.drafts.{draft.kind}")}
+        yield Problem("draft_engine", ("speculative.kind",), drawn, "warning")
     if draft.kind == "mtp" and not (arch.mtp_groups or draft.draft_parameters):
         yield Problem("draft_no_mtp", ("speculative.kind",), {"model": scenario.model.name})
     if draft.kind in ("eagle", "draft_model") and not draft.draft_parameters:
         yield Problem("draft_size_missing", ("speculative.draft_parameters", "speculative.kind"))
+
+
+def drafts_of(engine: str) -> tuple[DraftKind, ...]:
+    """The kinds of drafts that an engine has, "none" first."""
+    return ("none", *_DRAFTS.get(engine, ("mtp", "eagle", "ngram", "draft_model")))
 
 
 def runs_on(scenario: Scenario) -> bool:

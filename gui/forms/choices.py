@@ -8,6 +8,7 @@ from core.catalog.calibrations import calibration_names
 from core.explain.automatic import automatic, backend_of
 from core.latency.machine import link_of
 from core.spec.architecture import MixtureOfExperts
+from core.spec.checks import drafts_of
 from core.spec.engine import EngineName
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
@@ -200,8 +201,8 @@ def backends(scenario: Scenario, words: Words) -> list[Choice]:
 
 
 def drafts(scenario: Scenario, words: Words) -> list[Choice]:
-    """What proposes tokens; the model's own module only where it has one."""
-    now = scenario.speculative.kind
-    module = bool(scenario.model.architecture.mtp_groups) or now == "mtp"
-    kinds = [kind for kind in get_args(DraftKind) if kind != "mtp" or module]
+    """What proposes tokens, as far as the engine knows it; the model's own module only where it has one."""
+    now, known = scenario.speculative.kind, drafts_of(scenario.engine.name)
+    module = bool(scenario.model.architecture.mtp_groups)
+    kinds = [k for k in get_args(DraftKind) if k == now or (k in known and (k != "mtp" or module))]
     return [Choice(kind, words(f"choices.drafts.{kind}")) for kind in kinds]

@@ -7,6 +7,7 @@ from core.model.parameters import mtp_parameters, stored_parameters
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import MixtureOfExperts
 from core.spec.change import with_value
+from core.spec.checks import drafts_of
 from core.spec.engine import Engine, EngineName
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.model import Model
@@ -204,6 +205,8 @@ def engine_changes(scenario: Scenario, engine: object) -> Changes:
     if known.name not in ("vllm", "sglang", "trtllm"):
         changes += [("deployment.expert_parallel", 1), ("deployment.attention_data_parallel", 1)]
         changes.append(("deployment.prefill_accelerators", 0))
+    if scenario.speculative.kind not in drafts_of(known.name):
+        changes.append(("speculative.kind", "none"))
     return [changes[0], *_only_new(scenario, changes[1:])]
 
 

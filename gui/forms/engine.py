@@ -8,6 +8,7 @@ from core.explain.automatic import automatic
 from core.explain.ledger_names import has_cuda
 from core.model.cache import recurrent_state_elements
 from core.spec.architecture import LatentAttention
+from core.spec.checks import drafts_of
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui.document import Document
@@ -125,7 +126,7 @@ class _Fields:
             ),
             RowGroup(
                 [
-                    item("speculative.kind", choices.drafts, changes=draft_changes),
+                    item("speculative.kind", choices.drafts, when=_with_drafts, changes=draft_changes),
                     item("speculative.tokens", when=_drafting),
                     item("speculative.acceptance", when=_drafting),
                     item("speculative.draft_parameters", when=_own_draft),
@@ -249,6 +250,11 @@ def _with_states(scenario: Scenario) -> bool:
 
 def _is_fork(scenario: Scenario) -> bool:
     return scenario.engine.version.startswith("ik")
+
+
+def _with_drafts(scenario: Scenario) -> bool:
+    """Whether there is anything to choose, or to take back."""
+    return _drafting(scenario) or len(drafts_of(scenario.engine.name)) > 1
 
 
 def _drafting(scenario: Scenario) -> bool:

@@ -11,13 +11,14 @@ from core.catalog import calibrations
 from core.catalog.accelerators import load_accelerator
 from core.files import scenario_file
 from core.spec.change import with_value
+from core.spec.checks import check
 from core.spec.scenario import Scenario
 from core.words import LANGUAGES, Words
 from gui import theme
 from gui.document import Document
 from gui.fields.quantity_edit import QuantityEdit
 from gui.forms import choices
-from gui.forms.consequences import accelerator_changes, engine_changes
+from gui.forms.consequences import accelerator_changes, draft_changes, engine_changes
 from gui.forms.panel import FormsPanel
 from gui.forms.row_group import MoreRows
 from gui.window import MainWindow
@@ -106,6 +107,20 @@ def test_the_link_says_what_is_assumed_of_it(panel: FormsPanel, document: Docume
     assert "bridge:" not in row.editor.toolTip() and row.editor.isEnabled()
     choose(document, engine="llamacpp ")  # whose estimate is the same over any link
     assert not row.editor.isEnabled() and Words("en")("forms.link_idle") in row.editor.toolTip()
+
+
+def test_only_drafts_that_the_engine_has_are_offered(document: Document) -> None:
+    """Ollama has none, mlx-lm takes a second model (their documentation)."""
+    words = Words("en")
+    document.set_values(draft_changes(document.scenario, "eagle"), "speculative.kind")
+    choose(document, "Apple M4 Max (40-core GPU)", "mlx ")
+    assert document.scenario.speculative.kind == "none"
+    assert [c.value for c in choices.drafts(document.scenario, words)] == ["none", "draft_model"]
+    choose(document, engine="ollama ")
+    assert [c.value for c in choices.drafts(document.scenario, words)] == ["none"]
+    document.set_value("speculative.kind", "ngram")  # from a file, say
+    [told] = [p for p in check(document.scenario) if p.code == "draft_engine"]
+    assert told.severity == "warning" and words.problem(told).startswith("Ollama has no N-grams")
 
 
 def test_a_group_beyond_one_server_is_shown_on_the_network(document: Document) -> None:

@@ -29,6 +29,7 @@ from gui.forms.consequences import (
 )
 from gui.forms.layouts import Layout, allowed_layouts, allowed_tensor_parallel
 from gui.forms.panel import FormsPanel
+from gui.forms.row_group import MoreRows
 from gui.forms.section import FactRow
 from gui.forms.workload import preset_of, presets
 from gui.widgets.copy_button import CopyButton
@@ -306,7 +307,9 @@ def test_each_engine_has_its_own_fields(
 ) -> None:
     panel.open_first(6)
     assert document.set_values(engine_changes(document.scenario, engine), "engine.name")
-    panel.focus_field("speculative.kind")
+    for part in panel.sections["engine"].rows:
+        if isinstance(part, MoreRows):
+            part.set_open(True)
     assert has <= visible(panel)
     assert not lacks & visible(panel)
     assert errors(document.scenario) == []
