@@ -10,17 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.evidence.calibration_blend import blended
 from core.evidence.calibration_fit import (
     PRIORS,
     Column,
     Model,
     absolute,
-    candidates,
     direction,
     left_out,
     model_with,
     posterior,
-    selected,
+    scaled_best,
     solve,
 )
 from core.evidence.calibration_rows import Linear, Rows, linear_of, rows_of
@@ -49,6 +49,7 @@ FITTED = (
 _LEAST_RUNS = 3
 _SEEN, _ALIKE = 0.8, 0.9  # posterior over prior above which a factor is not seen; correlation of a pair
 _HALVINGS = 4
+_WHOLE = 0.95  # of what the runs suggest, from which on nothing is said
 _BAND_ROWS = 10.0  # figures from which on the band is half the data's own
 _RESERVE_PRIOR, _RESERVE_NOISE, _RESERVE_SURE = 0.5, 0.15, 2.0  # GiB, GiB, standard errors
 _LEAST, _MOST = 0.05, 20.0
@@ -107,17 +108,11 @@ def calibrate(
         return _refusal(refused, base, None, None)
     rows = rows_of([c.case for _, c in chosen], (), [i for i, _ in chosen])
     linear = linear_of(rows)
-    model, share, refused = _model(rows, linear, wanted)
-    if refused or model is None:
+    found, refused = _wanted(rows, linear, wanted) if wanted is not None else _carried(rows, linear)
+    if refused or found is None:
         return _refusal(refused, base, rows, linear, chosen)
-    model, phi, remarks = _told(model, rows, linear)
-    phi = share * phi
-    if share < 1:
-        remarks = (*remarks, Phrase("calibrate.remarks.partly", {"share": percent(share)}))
-    if not model.columns:
-        return _refusal((Phrase("calibrate.refused.unseen"),), base, rows, linear, chosen)
-    phi = _checked(model, phi, rows, linear, name)
-    out = linear.errors + share * (left_out(model, rows, linear) - linear.errors)
+    model, out = found.model, found.left_out
+    phi = _checked(model, found.phi, rows, linear, name)
     before, after = (float(np.median(absolute(e[linear.fitted]))) for e in (linear.errors, out))
     errors = CalibrationErrors(
         figures=int(linear.fitted.sum()),
@@ -142,7 +137,7 @@ def calibrate(
         before,
         after,
         (),
-        remarks,
+        found.remarks,
         measurements(base, rows, linear),
     )
 
@@ -192,15 +187,20 @@ def _refusal(
     return CalibrationResult(None, (), points, median, median, refused, (), plan)
 
 
-def _model(
-    rows: Rows, linear: Linear, wanted: tuple[FactorName, ...] | None
-) -> tuple[Model | None, float, tuple[Phrase, ...]]:
-    """The model to fit and how much of what it finds to believe, or why there is none."""
-    if wanted is None:
-        score = selected(candidates(rows, linear), rows, linear)
-        if score is None:
-            return None, 0.0, (Phrase("calibrate.refused.as_good"),)
-        return score.model, score.share, ()
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Columns with their values, and errors (n,) of figures whose own runs were left out."""
+
+    model: Model
+    phi: FloatArray
+    left_out: FloatArray
+    remarks: tuple[Phrase, ...] = ()
+
+
+def _wanted(
+    rows: Rows, linear: Linear, wanted: tuple[FactorName, ...]
+) -> tuple[_Found | None, tuple[Phrase, ...]]:
+    """Exactly these factors, or why not."""
     columns = [Column(name, -1, PRIORS[name]) for name in wanted]
     model = model_with("wanted", columns, rows, linear)
     phi = _solved(model, rows, linear)
@@ -208,11 +208,42 @@ def _model(
     seen = {c.name: float(np.sqrt(spread[i, i])) < _SEEN * c.prior for i, c in enumerate(model.columns)}
     unseen = [name for name in wanted if not seen.get(name, False)]
     if unseen:
-        return None, 0.0, (Phrase("calibrate.refused.unseen_factors", {"names": _names(unseen)}),)
+        return None, (Phrase("calibrate.refused.unseen_factors", {"names": _names(unseen)}),)
     tied = _tied(model, spread)
     if tied:
-        return None, 0.0, (Phrase("calibrate.refused.apart", {"names": _names(sorted(tied))}),)
-    return model, 1.0, ()
+        return None, (Phrase("calibrate.refused.apart", {"names": _names(sorted(tied))}),)
+    return _Found(model, phi, left_out(model, rows, linear)), ()
+
+
+def _carried(rows: Rows, linear: Linear) -> tuple[_Found | None, tuple[Phrase, ...]]:
+    """As much as the data carry, or why nothing."""
+    if not linear.fitted.any():
+        return None, (Phrase("calibrate.refused.unseen"),)
+    blend = blended(rows, linear)
+    if blend is None:
+        errors = linear.errors[linear.fitted]
+        floor = percent(scaled_best(errors), 1)
+        now = percent(float(np.median(absolute(errors))), 1)
+        return None, (Phrase("calibrate.refused.as_good", {"now": now, "floor": floor}),)
+    remarks = []
+    alone = untold(rows, linear)
+    if alone and any(column.setup < 0 for column in blend.columns):
+        remarks.append(Phrase("calibrate.remarks.left_alone", {"names": _names(sorted(alone))}))
+    if blend.share < _WHOLE:
+        remarks.append(Phrase("calibrate.remarks.partly", {"share": percent(blend.share)}))
+    model = blend.model(rows, linear)
+    phi = blend.phi(model.columns, rows, linear)
+    return _Found(model, phi, blend.left_out(rows, linear), tuple(remarks)), ()
+
+
+def untold(rows: Rows, linear: Linear) -> frozenset[str]:
+    """Factors that the data do not see; of those that they cannot tell apart all but one."""
+    model = model_with("factors", [Column(name, -1, PRIORS[name]) for name in FACTORS], rows, linear)
+    spread = posterior(model, rows, linear, _solved(model, rows, linear))
+    sizes = np.sqrt(np.diag(spread))
+    told = {c.name for c, size in zip(model.columns, sizes, strict=True) if size <= _SEEN * c.prior}
+    there = {c.name for c in model.columns}
+    return frozenset(there - told | set(sorted(_tied(model, spread))[1:]))
 
 
 def _solved(model: Model, rows: Rows, linear: Linear) -> FloatArray:
@@ -238,24 +269,6 @@ def _tied(model: Model, spread: FloatArray) -> set[str]:
             if alike[i, j] and first.setup == model.columns[j].setup == -1:
                 found |= {first.name, model.columns[j].name}
     return found
-
-
-def _told(model: Model, rows: Rows, linear: Linear) -> tuple[Model, FloatArray, tuple[Phrase, ...]]:
-    """The model without the factors that the data do not see, or cannot tell from others."""
-    phi = _solved(model, rows, linear)
-    spread = posterior(model, rows, linear, phi)
-    sizes = np.sqrt(np.diag(spread))
-    tied = _tied(model, spread)
-    unseen = {
-        c.name for c, size in zip(model.columns, sizes, strict=True) if c.setup < 0 and size > _SEEN * c.prior
-    }
-    dropped = unseen | set(sorted(tied)[1:])  # of those that look alike one stays
-    if "time" in dropped or not dropped:
-        return model, phi, ()
-    kept = [c for c in model.columns if c.setup >= 0 or c.name not in dropped]
-    fewer = model_with(model.key, kept, rows, linear)
-    remark = Phrase("calibrate.remarks.left_alone", {"names": _names(sorted(dropped))})
-    return fewer, _solved(fewer, rows, linear), (remark,)
 
 
 def _checked(model: Model, phi: FloatArray, rows: Rows, linear: Linear, name: str) -> FloatArray:
@@ -300,18 +313,20 @@ def _bounded(logarithm: float) -> float:
 
 
 def _factors(model: Model, phi: FloatArray, rows: Rows, linear: Linear) -> tuple[Fitted, ...]:
-    spread = posterior(model, rows, linear, phi)
-    theta, sizes, priors = np.zeros(len(FACTORS)), np.zeros(len(FACTORS)), np.zeros(len(FACTORS))
-    for i, column in enumerate(model.columns):
+    """The factors of all runs that were moved, with what the data tell of each by itself."""
+    theta = np.zeros(len(FACTORS))
+    for column, value in zip(model.columns, phi.tolist(), strict=True):
         if column.setup < 0:
-            moves = direction(column.name)
-            theta += phi[i] * moves
-            sizes += np.abs(moves) * np.sqrt(spread[i, i])
-            priors += np.abs(moves) * column.prior
+            theta += value * direction(column.name)
+    moved = [Column(name, -1, PRIORS[name]) for i, name in enumerate(FACTORS) if theta[i]]
+    alone = model_with("factors", moved, rows, linear)
+    values = np.array([theta[FACTORS.index(column.name)] for column in alone.columns])
+    sizes = np.sqrt(np.diag(posterior(alone, rows, linear, values)))
     return tuple(
-        Fitted(name, float(np.exp(theta[i])), float(priors[i]), float(sizes[i]))
+        Fitted(name, float(np.exp(theta[i])), PRIORS[name], float(sizes[place]))
         for i, name in enumerate(FACTORS)
-        if priors[i] > 0
+        for place, column in enumerate(alone.columns)
+        if column.name == name
     )
 
 

@@ -20,14 +20,6 @@ from core.spec.calibration import FACTORS, FactorName
 
 _HUBER = 1.345
 _ROUNDS = 40
-_FOLDS, _REPEATS = 8, 3
-_LEAST_RUNS = 3
-# A gain must be so many standard errors, and more the fewer the runs.
-_SURE, _SURE_OF_FEW = 2.5, 50.0
-# A gain of so many standard errors is none; between that and what is asked for it is believed in part.
-_DOUBT, _LEAST_SHARE = 1.25, 0.01
-_LEAST_GAIN = 0.002  # of the median error, a share
-_CLIPPED = 2.0  # of a figure's own scatter
 _STEEP = 1e-6
 
 PRIORS: dict[FactorName, float] = {
@@ -73,7 +65,7 @@ def direction(name: str) -> FloatArray:
 
 
 def candidates(rows: Rows, linear: Linear) -> tuple[Model, ...]:
-    """From nothing to everything; only columns that some figure moves with."""
+    """From one scale to everything; only columns that some figure moves with."""
     everywhere = [Column(name, -1, PRIORS[name]) for name in FACTORS]
     scale = [Column("time", -1, _SCALE_PRIOR)]
     counts = np.bincount(rows.setup[linear.fitted], minlength=len(rows.setups))
@@ -81,7 +73,7 @@ def candidates(rows: Rows, linear: Linear) -> tuple[Model, ...]:
     of_setups = [Column(name, i, prior) for i in setups for name, prior in SETUP_PRIORS.items()]
     times = [Column("time", i, SETUP_PRIORS["time"]) for i in setups]
     several = len(setups) > 1
-    lists: dict[str, list[Column]] = {"none": [], "scale": scale, "factors": everywhere}
+    lists: dict[str, list[Column]] = {"scale": scale, "factors": everywhere}
     if several:  # of one alone the factors of all say as much, and hold for other models too
         lists |= {"setup_scales": times, "setups": of_setups}
         lists["factors_and_setups"] = [*everywhere, *of_setups]
@@ -157,55 +149,7 @@ def absolute(errors: FloatArray) -> FloatArray:
     return np.asarray(np.abs(np.expm1(errors)))
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
-    """How a candidate does on figures held out."""
-
-    model: Model
-    share: float  # of what it finds that is believed: 1 when the gain is beyond doubt
-    median: float  # of the absolute errors, in the worst of the deals
-
-
-def scores(models: tuple[Model, ...], rows: Rows, linear: Linear, seed: int = 0) -> tuple[Score, ...]:
-    """A score for each candidate but "none"."""
-    groups = np.unique(rows.run, return_inverse=True)[1]
-    count = int(groups.max(initial=-1)) + 1
-    keep = linear.fitted
-    if count < _LEAST_RUNS or not keep.any():
-        return ()
-    random = np.random.default_rng(seed)
-    deals = []
-    for _ in range(_REPEATS):
-        folds = np.empty(count, dtype=np.intp)
-        folds[random.permutation(count)] = np.arange(count) % min(count, _FOLDS)
-        deals.append(folds)
-    before = np.abs(linear.errors)
-    asked = _SURE + _SURE_OF_FEW / count
-    found = []
-    for model in models:
-        if not model.columns:
-            continue
-        tries = [held_out(model, rows, linear, groups, folds) for folds in deals]
-        after = np.mean([np.abs(errors) for errors in tries], axis=0)
-        better = np.clip((before - after) / rows.scales, -_CLIPPED, _CLIPPED)
-        each = np.bincount(groups[keep], better[keep], count)
-        size = np.bincount(groups[keep], minlength=count)
-        mean = (each[size > 0]) / size[size > 0]
-        error = float(mean.std(ddof=1) / np.sqrt(len(mean))) if len(mean) > 1 else np.inf
-        sure = float(mean.mean()) / max(error, 1e-9)
-        share = float(np.clip((sure - _DOUBT) / (asked - _DOUBT), 0.0, 1.0)) ** 2
-        median = max(float(np.median(absolute(errors[keep]))) for errors in tries)
-        found.append(Score(model, share, median))
-    return tuple(found)
-
-
-def selected(models: tuple[Model, ...], rows: Rows, linear: Linear) -> Score | None:
-    """The candidate to take; None: the profile as it is does as well."""
-    keep = linear.fitted
-    if not keep.any():
-        return None
-    now = float(np.median(absolute(linear.errors[keep])))
-    good = [
-        s for s in scores(models, rows, linear) if s.share > _LEAST_SHARE and s.median < now - _LEAST_GAIN
-    ]
-    return min(good, key=lambda s: now + s.share * (s.median - now)) if good else None
+def scaled_best(errors: FloatArray) -> float:
+    """The least median of the absolute errors that one scale of all times leaves of these very figures."""
+    scales = np.linspace(-1.0, 1.0, 401)
+    return float(np.median(absolute(errors + scales[:, None]), axis=1).min())

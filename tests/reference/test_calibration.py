@@ -13,13 +13,8 @@ import pytest
 
 from core.estimator import estimate
 from core.evidence.calibrate import calibrate, reserve_gib
-from core.evidence.calibration_fit import (
-    absolute,
-    candidates,
-    model_with,
-    selected,
-    solve,
-)
+from core.evidence.calibration_blend import blended
+from core.evidence.calibration_fit import absolute
 from core.evidence.calibration_rows import Linear, linear_of, rows_of
 from core.evidence.measured import read_records
 from core.evidence.pairing import pair_runs
@@ -54,15 +49,12 @@ GROUPS = groups()
 def gained(rows, linear, half, other):
     """Median error of the other half before and after a calibration on ``half``, shares."""
     mine, line = rows.chosen(half), Linear(linear.errors[half], linear.slopes[half], linear.fitted[half])
-    score = selected(candidates(mine, line), mine, line)
+    blend = blended(mine, line)
     before = float(np.median(absolute(linear.errors[other])))
-    if score is None:
+    if blend is None:
         return before, before
-    keep = line.fitted
-    phi = solve(line.errors[keep], score.model.slopes[keep], mine.scales[keep], score.model.priors)
-    all_of_them = Linear(linear.errors, linear.slopes, np.ones(len(rows), dtype=bool))
-    whole = model_with(score.model.key, list(score.model.columns), rows, all_of_them)
-    after = linear.errors[other] + score.share * (whole.slopes[other] @ phi)
+    whole = blend.model(rows, Linear(linear.errors, linear.slopes, np.ones(len(rows), dtype=bool)))
+    after = linear.errors[other] + whole.slopes[other] @ blend.phi(whole.columns, mine, line)
     return before, float(np.median(absolute(after)))
 
 
