@@ -1,19 +1,22 @@
-"""GuideLLM's ``benchmarks.json``: one run for each of its benchmarks (a sweep is several).
+"""GuideLLM's reports as JSON, YAML, CSV and console text: one run for each benchmark (a sweep is several).
 
 Its inter-token latency is (last − first token)/(n − 1): the time per output token here.  Its own time per
 output token is over all n tokens, from 0.4 on with the first one in it.  Latencies are those of completed
 requests; the ones that the time limit cut off are apart.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from core.evidence.readers.common import Builder, Reading, count, number, problem, text_of, together, tree_of
+from core.evidence.readers.guidellm_tables import from_console, from_csv, is_console, is_csv
+from core.evidence.readers.yaml_subset import NotRead, parse
 from core.evidence.run import STATISTICS
 from core.units import three_digits
 
-KEY = "guidellm_other"  # its other files; JSON comes by ``claims``
+KEY = "guidellm_other"  # what is no JSON; that comes by ``claims``
 WHOLE = False
 NEEDLES = ("benchmarks", "inter_token_latency_ms", "time_to_first_token_ms")
 # Metric → figure, factor.
@@ -36,6 +39,9 @@ _FIRST = {
 }
 _STATISTIC = {"median": "p50", "std_dev": "std", **{name: name for name in STATISTICS}}
 _MAX_BENCHMARKS = 1000
+_MAX_TOLD = 20
+_YAML = re.compile(r"^\s{0,20}(?:inter_token_latency(?:_ms)?|time_to_first_token(?:_ms)?):", re.MULTILINE)
+_LONG = frozenset({"requests", "request_samples"})  # of single requests: passed over
 
 
 def claims(tree: dict[str, Any]) -> bool:
@@ -63,13 +69,31 @@ def take(tree: dict[str, Any], name: str, line: int) -> Reading:
 
 
 def looks_like(text: str, _name: str) -> bool:
-    """Whether it is the same report as YAML."""
-    return "\n" in text and "inter_token_latency_ms:" in text and text.lstrip()[:1] not in ("{", "[")
+    """Whether it is the same report as YAML, as CSV or as the tables of the console."""
+    return _is_yaml(text) or is_csv(text) or is_console(text)
 
 
-def read(_text: str, name: str) -> Reading:
-    """Nothing: the JSON beside it is read."""
-    return Reading((), (problem("other_file", name, 1, instead="benchmarks.json"),))
+def read(text: str, name: str) -> Reading:
+    """The runs of a report that is not JSON."""
+    if _is_yaml(text):
+        return _yaml(text, name)
+    made, problems = from_csv(text, name) if is_csv(text) else (from_console(text), [])
+    readings = [_new(tree, {}, Builder("guidellm", name, line)) for line, tree in made]
+    return together([*readings, Reading((), tuple(problems[:_MAX_TOLD]))])
+
+
+def _is_yaml(text: str) -> bool:
+    return "\n" in text and bool(_YAML.search(text)) and text.lstrip()[:1] not in ("{", "[")
+
+
+def _yaml(text: str, name: str) -> Reading:
+    try:
+        tree = parse(text, _LONG)
+    except NotRead as found:
+        return Reading((), (problem("yaml", name, found.line),))
+    if not isinstance(tree, dict) or not claims(tree):
+        return Reading((), (problem("unknown_yaml", name, 1),))
+    return take(tree, name, 1)
 
 
 def _is_new(tree: Mapping[str, Any]) -> bool:
@@ -108,7 +132,8 @@ def _new(one: dict[str, Any], arguments: dict[str, Any], build: Builder) -> Read
     for metric, figure in _RATES.items():
         build.put(figure, "mean", _of_status(metrics.get(metric)).get("mean"))
     for metric, setting in _SETTINGS.items():
-        build.set(**{setting: number(_of_status(metrics.get(metric)).get("mean")) or None})
+        lengths = _of_status(metrics.get(metric))
+        build.set(**{setting: number(lengths.get("mean")) or number(lengths.get("median")) or None})
     _own_token_time(build, metrics, holds_first="config" in one)
     _counts(build, one, metrics)
     known = (*_METRICS, *_RATES, *_SETTINGS, "request_concurrency", "request_totals")
