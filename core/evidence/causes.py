@@ -310,8 +310,8 @@ def _links(scenario: Scenario) -> Iterator[WhatIf]:
     if place.tensor_parallel * place.pipeline_parallel < 2:
         return
     fast = scenario.accelerator.scale_up.gbps_per_direction is not None
-    for link, likely in (("pcie", _NOT_STATED), ("pcie_host", 0.5), ("auto", 0.4)):
-        if link != place.link and (fast or link == "pcie_host"):
+    for link, likely in (("pcie", _NOT_STATED), ("pcie_host", 0.5), ("pcie_sockets", 0.3), ("auto", 0.4)):
+        if link != place.link and (fast or link not in ("pcie", "auto")):
             yield WhatIf(f"link_{link}", (Change("deployment.link", link),), likely)
 
 

@@ -63,6 +63,7 @@ _TABLED = {
     "offload": "on_host",
     "link_pcie": "link",
     "link_pcie_host": "link",
+    "link_pcie_sockets": "link",
     "kv_cache_format": "cache_read",
 }
 

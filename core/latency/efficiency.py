@@ -42,7 +42,6 @@ class Era(Spec):
     since: str = "0"
     starts: float = Field(1.0, ge=1)  # of all kernels
     moe_starts: float = Field(1.0, ge=1)  # of the expert kernels
-    prompt_step_us: float = Field(0.0, ge=0)  # of every step with a prompt in it
     sequence_us: float = Field(0.0, ge=0)  # of every running sequence in every step
     first_token_ms: float = Field(0.0, ge=0)  # of the server before the first token
     separate_prompts: bool = False
@@ -85,7 +84,6 @@ class Overheads(Spec):
             update={
                 "slow_starts": max(era.starts for era in mine),
                 "slow_moe_starts": max(era.moe_starts for era in mine),
-                "ungraphed_step_us": self.ungraphed_step_us + sum(era.prompt_step_us for era in mine),
                 "sequence_us": self.sequence_us + sum(era.sequence_us for era in mine),
                 "alone_ms": {kind: ms + later for kind, ms in self.alone_ms.items()},
                 "together_ms": {kind: ms + later for kind, ms in self.together_ms.items()},
@@ -131,7 +129,7 @@ class LinkFit(Spec):
     one_shot: float | None = Field(gt=0, le=1)
     ring_us_per_rank: float = Field(ge=0)
     ring: float = Field(gt=0, le=1)
-    decay: float = Field(ge=-1, le=1)  # below 0: switches help more devices more
+    decay: float = Field(ge=-1, le=2)  # below 0: switches help more devices more
 
 
 def version_number(text: str) -> tuple[int, ...]:

@@ -35,6 +35,7 @@ class Link:
 
 _ACTIVATION_FORMATS: tuple[ComputeFormat, ...] = ("bf16", "fp16", "fp32")
 _DEVICES_OF_A_NODE = 8
+_PCIE = {"pcie_host": "pcie_staged", "pcie_switch": "pcie_switch", "pcie_sockets": "pcie_sockets"}
 _FALLBACK_LINK = 16e9  # bytes/s, where neither link of a device is known: PCIe 3 x16
 
 
@@ -92,7 +93,7 @@ def link_of(device: Accelerator, deployment: Deployment, devices: int, halves_ac
     if apart or devices > _DEVICES_OF_A_NODE:
         return network_of(device, deployment)
     rate = device.pcie.gbps_per_direction
-    kind = "pcie_staged" if halves_accumulation or asked == "pcie_host" else "pcie"
+    kind = "pcie_staged" if halves_accumulation else _PCIE.get(asked, "pcie")
     return Link(kind, _FALLBACK_LINK if rate is None else rate * 1e9)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from core.catalog.accelerators import all_accelerators, load_accelerator
 from core.model.parameters import weight_bytes
-from core.planning.engine_settings import Settings
+from core.planning.engine_settings import Settings, changed_settings
 from core.planning.search_bounds import Bounds, Field, Load
 from core.quantities import FloatArray
 from core.spec.accelerator import Accelerator
@@ -72,15 +72,13 @@ class Combination:
     limit: float = 0.0
     guess: float = 0.0  # output tokens a second, roughly
     prompt: float = 0.0  # s of one prompt, roughly
-    settings: Settings = ()  # of the engine, where they are not the scenario's
+    settings: Settings = ()  # where they are not the scenario's
 
     def scenario(self, base: Scenario) -> Scenario:
         """The scenario with this hardware, these formats and settings."""
         return base.model_copy(
             update={
-                "engine": base.engine.model_copy(update=dict(self.settings))
-                if self.settings
-                else base.engine,
+                **changed_settings(base, self.settings),
                 "accelerator": self.device,
                 "deployment": self.deployment,
                 "precision": Precision(weights=self.weights, kv_cache=self.cache),
@@ -131,7 +129,7 @@ def cache_formats(base: Scenario) -> tuple[str, ...]:
 
 def layouts(base: Scenario, count: int) -> tuple[Deployment, ...]:
     """Ways to lay the model over ``count`` devices, replicas for the rest; the least divided first."""
-    link = base.deployment.link if base.deployment.link in ("auto", "pcie", "pcie_host") else "auto"
+    link = base.deployment.link if base.deployment.link != "scale_up" else "auto"
 
     def place(tp: int, pp: int = 1, ep: int = 1, dp: int = 1) -> Deployment:
         return Deployment(

@@ -4,9 +4,10 @@ from typing import Literal
 
 from core.spec.base import Spec, declared
 
-# "auto": the fast link of the device where it has one, else PCIe.  "pcie_host": devices that cannot
-# reach each other copy through host memory (no peer access, or sockets apart).
-LinkChoice = Literal["auto", "scale_up", "pcie", "pcie_host"]
+# "auto": the fast link of the device where it has one, else PCIe.  "pcie": devices below host bridges that
+# reach each other; "pcie_switch": all below one switch; "pcie_sockets": spread over both sockets of a
+# server; "pcie_host": no peer access, copies go through host memory.
+LinkChoice = Literal["auto", "scale_up", "pcie", "pcie_switch", "pcie_sockets", "pcie_host"]
 
 _SERVERS = ("vllm", "sglang", "trtllm")
 

@@ -6,6 +6,7 @@ from typing import get_args
 
 from core.catalog.calibrations import calibration_names
 from core.explain.automatic import automatic, backend_of
+from core.latency.efficiency import halves_accumulation
 from core.latency.machine import link_of
 from core.spec.architecture import MixtureOfExperts
 from core.spec.checks import drafts_of
@@ -146,11 +147,21 @@ def links(scenario: Scenario, words: Words) -> list[Choice]:
     if device.pcie.gen:
         pcie = words("choices.links.pcie_gen", gen=device.pcie.gen, lanes=device.pcie.lanes or 16)
     if device.scale_up.gbps_per_direction is None or not joined:
-        near = "auto" if now == "pcie_host" else now
-        return [Choice(near, pcie), Choice("pcie_host", words("choices.links.pcie_host", pcie=pcie))]
+        return [Choice(now if now in ("pcie", "scale_up") else "auto", pcie), *_ways(scenario, words, pcie)]
     fast = "scale_up" if now == "scale_up" else "auto"
-    slow = [Choice("pcie", pcie), Choice("pcie_host", words("choices.links.pcie_host", pcie=pcie))]
+    slow = [Choice("pcie", pcie), *_ways(scenario, words, pcie)]
     return [Choice(fast, link_name(device.scale_up.kind, words)), *slow]
+
+
+def _ways(scenario: Scenario, words: Words, pcie: str) -> list[Choice]:
+    """Other ways that PCIe joins the devices of a server; without peer access all lead through the host."""
+    apart = halves_accumulation(scenario.accelerator)
+    offered = [
+        way
+        for way in ("pcie_switch", "pcie_sockets", "pcie_host")
+        if not apart or way in ("pcie_host", scenario.deployment.link)
+    ]
+    return [Choice(way, words(f"choices.links.{way}", pcie=pcie)) for way in offered]
 
 
 def link_name(kind: str, words: Words) -> str:

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from core.catalog.accelerators import all_accelerators, load_accelerator
 from core.catalog.models import all_models, load_model
-from core.latency.efficiency import SERVER_ENGINES
+from core.latency.collectives import all_reduce
+from core.latency.efficiency import SERVER_ENGINES, load_links
+from core.latency.machine import link_of
 from core.latency.speculative import draft_of, tokens_per_step
 from core.latency.step import plan_of, step_bound, step_time
 from core.model.operator_rows import operators_of
@@ -153,6 +155,39 @@ def test_slower_networks_between_nodes():
         for link in ("auto", "pcie", "pcie_host")
     }
     assert rate["auto"] == rate["pcie"] < rate["pcie_host"]
+
+
+def test_pcie_topologies_reach_the_rates_that_were_measured():
+    """All-reduces of 16 MiB among L40S (PCIe 4): two servers, in ms (public tables of NCCL and vLLM)."""
+    device, message = load_accelerator("L40S"), 16 * 2**20
+    for topology, devices, measured in (
+        ("pcie_sockets", 2, 0.89),
+        ("pcie_sockets", 4, 6.8),
+        ("pcie_sockets", 8, 17.0),
+        ("pcie_switch", 4, 1.6),
+        ("pcie_switch", 8, 1.5),
+    ):
+        place = Deployment(accelerators=devices, tensor_parallel=devices, link=topology)
+        link = link_of(device, place, devices, False)
+        cost = all_reduce(load_links()[link.kind], link, devices)
+        predicted = cost.start + cost.ring_start + cost.ring * message
+        assert 0.7 < 1e3 * predicted / measured < 1.35
+
+
+@pytest.mark.parametrize("devices", [4, 8])
+def test_a_worse_topology_is_never_faster(devices):
+    step = [
+        float(
+            step_time(
+                plan("meta-llama/Llama-3.1-8B-Instruct", "L40S", tensor_parallel=devices, link=link),
+                8.0,
+                500.0,
+                512.0,
+            )[1]
+        )
+        for link in ("pcie_switch", "pcie", "pcie_sockets")
+    ]
+    assert step == sorted(step)
 
 
 @pytest.mark.parametrize(

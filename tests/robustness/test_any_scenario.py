@@ -179,7 +179,9 @@ def scenario_of(base: Scenario, rng: random.Random) -> Scenario | None:
         "deployment.pipeline_parallel": pp,
         "deployment.expert_parallel": ep,
         "deployment.attention_data_parallel": copies,
-        "deployment.link": rng.choice(("auto", "auto", "scale_up", "pcie", "pcie_host")),
+        "deployment.link": rng.choice(
+            ("auto", "auto", "scale_up", "pcie", "pcie_switch", "pcie_sockets", "pcie_host")
+        ),
         "deployment.nodes": rng.choice((1, 1, 1, 1, 2, 4)),
         "deployment.network_gbit_per_s": rng.choice((400.0, 0.1, 100_000.0)),
         "deployment.prefill_accelerators": tp * pp * rng.choice((0, 0, 0, 1, 2)) if engine in SERVERS else 0,

@@ -221,6 +221,9 @@ def test_only_links_that_the_device_has_are_offered(document: Document) -> None:
     document.set_values(accelerator_changes(document.scenario, load_accelerator("RTX 4090")), "accelerator")
     values = [c.value for c in choices.links(document.scenario, words)]
     assert values == ["auto", "pcie_host"]
+    document.set_values(accelerator_changes(document.scenario, load_accelerator("L40S")), "accelerator")
+    values = [c.value for c in choices.links(document.scenario, words)]
+    assert values == ["auto", "pcie_switch", "pcie_sockets", "pcie_host"]
     h200 = load_accelerator("H200 SXM 141GB")
     document.set_values(accelerator_changes(document.scenario, h200), "accelerator")
     assert choices.links(document.scenario, words)[0].label == "NVLink"
@@ -258,6 +261,24 @@ def test_every_preset_can_be_taken_over(document: Document, preset: dict[str, ob
     assert document.set_values(preset_changes(document.scenario, preset), "preset")
     assert preset_of(document.scenario) == preset["key"]
     assert errors(document.scenario) == []
+
+
+@pytest.mark.parametrize(
+    "engine", ["llamacpp ", "ollama ", "mlx ", "transformers ", "sglang 0.5.5", "textbook "]
+)
+@pytest.mark.parametrize("name", ["gpt-oss-20b", "DeepSeek-V3", "Kimi-K2-Instruct", "Llama-3.1-8B-Instruct"])
+def test_a_model_published_narrow_can_be_chosen_under_every_engine(
+    document: Document, engine: str, name: str
+) -> None:
+    """gpt-oss is published in MXFP4, which llama.cpp has in GGUF (ggml-org/gpt-oss-20b-GGUF)."""
+    document.set_values(engine_changes(document.scenario, engine), "engine.name")
+    model = load_model(name)
+    assert document.set_values(model_changes(document.scenario, model), "model")
+    assert document.scenario.model == model and errors(document.scenario) == []
+    if engine == "llamacpp " and name == "gpt-oss-20b":
+        assert document.scenario.precision.weights == "gguf_mxfp4_moe"
+    document.set_values(model_changes(document.scenario, load_model("Qwen3-8B")), "model")
+    assert document.scenario.precision.weights == "bf16"  # the narrow format was the former model's own
 
 
 def test_a_dot_marks_what_differs_from_the_preset(panel: FormsPanel, document: Document) -> None:
