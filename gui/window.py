@@ -385,7 +385,7 @@ class MainWindow(QWidget):
 
     def _count_problems(self) -> None:
         refused = [self._complaint(problem) for problem in self.document.refused.values()]
-        self.status.show_problems((*refused, *self._found))
+        self.status.show_problems(tuple(dict.fromkeys((*refused, *self._found))))
 
     def _complaint(self, problem: Problem) -> Complaint:
         path = problem.paths[0] if problem.paths else ""

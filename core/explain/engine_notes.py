@@ -35,8 +35,9 @@ COMPUTE_LABELS = {
 def engine_notes(estimate: Estimate) -> tuple[Phrase, ...]:
     """Sentences that a person should know and need not act on; ``Words.phrase`` gives the text."""
     scenario = estimate.scenario
-    assumed = assumptions(scenario)
-    return (*_precision(estimate, scenario), *_profile(scenario), *assumed, *_memory(scenario))
+    assumed, unknown = assumptions(scenario), not_measured(scenario)
+    own = (unknown,) if unknown is not None and unknown.key == "engine_notes.generic_format" else ()
+    return (*_precision(estimate, scenario), *_profile(scenario), *own, *assumed, *_memory(scenario))
 
 
 def _memory(scenario: Scenario) -> tuple[Phrase, ...]:
@@ -163,6 +164,8 @@ def _rests_on(scenario: Scenario) -> Phrase:
         "gpu": device.name,
     }
     seen = "own" if device.name in profile.devices else "others"
+    if seen == "own" and grounds["devices"] == 1:
+        seen = "alone"
     return Phrase(f"engine_notes.rests_on_{seen}", values)
 
 

@@ -18,6 +18,7 @@ from gui.forms.layouts import Layout, customary, fitting_layout, layout_of
 Changes = list[tuple[str, object]]
 _PLAIN = ("bf16", "fp16", "fp32")
 _LLAMA = ("llamacpp", "ollama")
+_OF_EXPERTS = {key for key in WEIGHT_FORMATS if key.endswith(("_experts", "_moe"))}
 
 
 def has_experts(model: Model) -> bool:
@@ -47,13 +48,15 @@ def weights_for(scenario: Scenario, model: Model) -> str:
     """The weight format to use after choosing a model.
 
     The current one stays, unless the model is published narrower than 16 bits, or the current one
-    was the former model's own narrow format, or it narrows experts that the model does not have.
+    was the former model's own narrow format, or it narrows experts that the model does not have.  What
+    the engine does not load is exchanged for its own files of that kind.
     """
     now, published = scenario.precision.weights, published_format(model)
+    engine = scenario.engine.name
     if published not in _PLAIN:
-        return published
-    came_with_model = now not in _PLAIN and now == published_format(scenario.model)
-    without_experts = now.endswith("_experts") and not has_experts(model)
+        return nearest_weights(engine, published)
+    came_with_model = now not in _PLAIN and now == nearest_weights(engine, published_format(scenario.model))
+    without_experts = now in _OF_EXPERTS and not has_experts(model)
     return "bf16" if came_with_model or without_experts else now
 
 
