@@ -38,14 +38,16 @@ def axes(draw: Draw, panel: Panel, *, numbers: bool = True) -> None:
             draw.text(panel.px(value), middle, text, current.ink3, align="centre", keep=False)
 
 
-def panel_title(draw: Draw, panel: Panel, spans: Iterable[tuple[float, float]] = ()) -> None:
+def panel_title(
+    draw: Draw, panel: Panel, spans: Iterable[tuple[float, float]] = (), widest: str = ""
+) -> None:
     """The name inside a panel, at its upper left; a curve that passes goes behind it.
 
     ``spans`` are left and right of upright lines with their flags: the name moves to the right of those
-    that it would stand on.
+    that it would stand on, or that ``widest``, the name of another panel above or below, would.
     """
     x, y = panel.rect.left() + 2, panel.py(panel.y.end) - draw.theme.px(11)
-    width = draw.width(panel.title, "caption_medium")
+    width = max(draw.width(text, "caption_medium") for text in (panel.title, widest))
     first = x
     for left, right in sorted(spans):
         if x - 4 < right and left < x + width + 4:

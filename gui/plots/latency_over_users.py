@@ -256,8 +256,9 @@ class LatencyOverUsers(PlotPane):
         if curves.full_at < panels[0].x.end:
             upright.append((panels[0].px(curves.full_at),) * 2)
         self._dots(draw, curves)
+        widest = max((panel.title for panel in panels), key=lambda name: draw.width(name, "caption_medium"))
         for part in self.parts:
-            panel_title(draw, part.panel, upright)
+            panel_title(draw, part.panel, upright, widest)
             self._obstacles(draw, part, curves, estimate)
             panel = part.panel
             if is_set:

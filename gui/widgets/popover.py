@@ -9,6 +9,7 @@ from gui.widgets import paint
 from gui.widgets.link_button import LinkButton
 
 _MARGIN = 14
+_BETWEEN = 10  # links
 
 
 class Popover(QFrame):
@@ -46,24 +47,29 @@ class Popover(QFrame):
         return label
 
     def links(self, named: list[tuple[str, str]]) -> list[tuple[str, LinkButton]]:
-        """Add a row of links, as many as have room; given as key and words."""
+        """Add links in as many rows as they need; given as key and words."""
+        most = theme().px(self._wide) - 2 * theme().px(_MARGIN)
+        found: list[tuple[str, LinkButton]] = []
+        row, room = self._row(), most
+        for key, text in named:
+            link = LinkButton(text, parent=self)
+            link.ensurePolished()  # its paddings count
+            taken = link.sizeHint().width() + _BETWEEN
+            if taken > room and room < most:
+                row, room = self._row(), most
+            row.insertWidget(row.count() - 1, link)
+            room -= taken
+            found.append((key, link))
+        return found
+
+    def _row(self) -> QHBoxLayout:
         holder = QWidget(self)
         row = QHBoxLayout(holder)
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(10)
-        room = theme().px(self._wide) - 2 * theme().px(_MARGIN)
-        found: list[tuple[str, LinkButton]] = []
-        for key, text in named:
-            link = LinkButton(text, parent=holder)
-            room -= link.sizeHint().width() + 10
-            if room < 0:
-                link.deleteLater()
-                break
-            row.addWidget(link)
-            found.append((key, link))
+        row.setSpacing(_BETWEEN)
         row.addStretch(1)
         self._column.addWidget(holder)
-        return found
+        return row
 
     def space(self, height: int) -> None:
         """A gap before what comes next."""

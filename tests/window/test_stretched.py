@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.words import _catalogue
 from gui import theme
+from gui.dialogs.crash_report import CrashReport
 from gui.dialogs.question import QuestionBox
 from gui.dialogs.service import QtDialogs, Question
 from gui.document import Document, Origin
@@ -19,6 +20,9 @@ from gui.paths import Paths
 from gui.preferences import Preferences
 from gui.recent import RecentFiles
 from gui.samples import load_sample, samples
+from gui.widgets.glossary_popover import GlossaryPopover
+from gui.widgets.symptoms_popover import SymptomsPopover
+from gui.widgets.working_popover import WorkingPopover
 from gui.window import MainWindow
 from gui.workspaces.registry import KEYS
 from tests.window.test_languages_window import StretchedWords, cut_texts, cut_widgets
@@ -157,6 +161,77 @@ def test_menu_palette_shortcuts_and_what_is_this(window: MainWindow, qtbot: QtBo
     window.menu.popup(window.mapToGlobal(window.pos()))
     cut += cut_in(window.menu)
     window.menu.close()
+    assert cut == []
+
+
+STATES: dict[str, dict[str, object]] = {
+    "does_not_fit": {"precision.weights": "bf16"},
+    "too_many_requests": {"workload.load": "requests", "workload.request_rate": 2.0},
+    "without_targets": {"targets.time_to_first_token_s": None, "targets.users": None},
+    "refused": {"deployment.accelerators": 3},
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_states_of_the_estimate(window: MainWindow, qtbot: QtBot, state: str) -> None:
+    window.resize(QSize(1600, 900))  # advice and derivation stand beside the plots
+    for path, value in STATES[state].items():
+        window.document.set_value(path, value)
+    qtbot.waitUntil(window.stack.settled, timeout=20_000)
+    assert (state == "refused") == bool(window.workspace.messages.subjects())
+    assert cut_in(window) == []
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+def test_menus_below_the_menu(window: MainWindow) -> None:
+    menus = [action.menu() for action in window.menu.actions() if action.menu() is not None]
+    assert len(menus) >= 8
+    cut = []
+    for menu in menus:
+        assert isinstance(menu, QMenu)
+        menu.popup(window.mapToGlobal(window.pos()))
+        cut += cut_in(menu)
+        menu.close()
+    assert cut == []
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+def test_popovers(window: MainWindow) -> None:
+    side = window.workspace.side
+    point = window.estimation.estimate
+    assert point is not None
+    window.status._list_problems()
+    cut = cut_in(window.status.list)
+    window.status.list.close()
+    working = WorkingPopover(WORDS, point, window)
+    glossary = GlossaryPopover(WORDS, window)
+    working.open_at("time_to_first_token", window.mapToGlobal(window.pos()))
+    cut += cut_in(working)
+    working.close()
+    glossary.show_entry("kv_cache", side.panel)
+    cut += cut_in(glossary)
+    glossary.close()
+    side.explain_symptoms()
+    symptoms = QApplication.activePopupWidget()
+    assert isinstance(symptoms, SymptomsPopover)
+    cut += cut_in(symptoms)
+    symptoms.close()
+    assert cut == []
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+def test_data_manual_and_crash_report(window: MainWindow, tmp_path: Path) -> None:
+    shown = window.exports.show_data(window.exports.parts()[1])
+    assert shown is not None
+    cut = cut_in(shown)
+    shown.close()
+    manual = window.shell.show_manual("estimate")
+    cut += cut_in(manual)
+    manual.close()
+    report = CrashReport("IndexError: broken on purpose", tmp_path / "crash.txt", WORDS, window)
+    report.show()
+    cut += cut_in(report)
+    report.close()
     assert cut == []
 
 
