@@ -108,6 +108,11 @@ class Document(QObject):
         return self.undo_stack.isClean()
 
     @property
+    def held(self) -> bool:
+        """Whether a handle is being dragged."""
+        return self._held
+
+    @property
     def refused(self) -> Mapping[str, Problem]:
         """Values typed last that could not be taken over, by field path."""
         return self._refused

@@ -1,7 +1,7 @@
 """Advice worked out in idle moments: after the plots, in slices, dropped when the scenario moves on."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -14,6 +14,7 @@ from core.spec.scenario import Scenario
 from gui.estimation import Estimation
 
 REST_MS = 60  # without an edit before the work begins: a drag is never held up
+HELD_MS = 250  # the same while a handle is held
 _SLICE_S = 0.006  # then the event loop has its turn
 _STALE_MS = 200
 
@@ -23,14 +24,18 @@ class Advising(QObject):
 
     ``ready`` carries the suggestions and the estimate that they improve; ``late`` says that the ones
     shown belong to an older scenario for longer than a person should be left to think otherwise.
+    ``held`` tells whether the scenario hangs on a handle that moves.
     """
 
     ready = Signal(object, object)  # tuple of Suggestion, Estimate
     late = Signal()
 
-    def __init__(self, estimation: Estimation, parent: QObject | None = None) -> None:
+    def __init__(
+        self, estimation: Estimation, parent: QObject | None = None, held: Callable[[], bool] = lambda: False
+    ) -> None:
         super().__init__(parent)
         self._estimation = estimation
+        self._held = held
         self._steps: Iterator[Suggestion] | None = None
         self._found: list[Suggestion] = []
         self._point: Estimate | None = None
@@ -63,7 +68,7 @@ class Advising(QObject):
     def _on_point(self, point: Estimate, _revision: int) -> None:
         self.drop()
         self._point = point
-        self._rest.start()
+        self._rest.start(HELD_MS if self._held() else REST_MS)
         if not self._stale.isActive():
             self._stale.start()
 

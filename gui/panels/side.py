@@ -23,8 +23,9 @@ if TYPE_CHECKING:  # at run time they come with the first derivation, after the 
     from core.explain.derivation import Derivation
     from gui.workspaces.estimate import EstimateWorkspace
 
-# The working of a number is read, not watched: it follows when edits rest, or at last after so long.
-_REST_MS, _AT_LAST_S = 40, 0.6
+# The working of a number is read, not watched: it follows when edits rest, or at last after so long; while a
+# handle is held, when the hand rests.
+_REST_MS, _HELD_MS, _AT_LAST_S = 40, 250, 0.6
 _INSTEAD = "memory_per_device"  # of a number that does not exist
 
 
@@ -51,7 +52,7 @@ class Side(QObject):
         self._width = 304
         self.panel = SidePanel(words)
         self.rail = Rail(words)
-        self.advising = Advising(estimation, self)
+        self.advising = Advising(estimation, self, lambda: document.held)
         self._later = QTimer(self, singleShot=True, interval=_REST_MS)
         self._due_since = 0.0
         self._soon = QTimer(self, singleShot=True, interval=0)  # dies with this, unlike a single shot
@@ -147,11 +148,14 @@ class Side(QObject):
             self.advising.begin(self._estimation.estimate)
 
     def _on_point(self, _point: Estimate, _revision: int) -> None:
+        if self._document.held:
+            self._later.start(_HELD_MS)
+            return
         now = time.monotonic()
         if not self._later.isActive():
             self._due_since = now
         if now - self._due_since < _AT_LAST_S:
-            self._later.start()  # once more: an edit follows an edit
+            self._later.start(_REST_MS)  # once more: an edit follows an edit
 
     def _fill_choices(self, menu: QMenu) -> None:
         point = self._estimation.estimate

@@ -258,6 +258,8 @@ class PlotArea(GraphicsView):
             wanted = [[panel.x.start, panel.x.end], [0.0, panel.y_end]]
             if panel.view.viewRange() != wanted:
                 panel.view.setRange(xRange=wanted[0], yRange=wanted[1], padding=0, disableAutoRange=True)
+            # Left to the paint event it would ask for a second one.
+            panel.view.updateMatrix()
             ticks = panel.y.ticks[1:]
             if panel.grid is not None:
                 panel.grid.set(np.tile(wanted[0], len(ticks)), np.repeat(ticks, 2))
