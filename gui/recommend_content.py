@@ -62,7 +62,9 @@ def hardware_name(offer: Offer) -> str:
 def of_entry(entry: Entry, words: Words) -> str:
     """An entry in a few words: the hardware, or the model with its format."""
     if entry.runs is None:
-        return what(entry.offer, words)
+        other = report.settings(entry.offer)
+        named = what(entry.offer, words)
+        return named if other is None else words("recommend.joined", first=named, second=words.phrase(other))
     return f"{entry.runs.model.name}, {WEIGHT_FORMATS[entry.offer.combination.weights].label}"
 
 
@@ -218,13 +220,14 @@ def _offer_row(offer: Offer, rank: str, fastest: float, by: str, words: Words) -
     price = "–" if offer.price is None else f"${offer.price:,.0f}"
     reason = near_reason(offer, words) if missed else ""
     energy = (Cell(three_digits(offer.joules_per_token), medium, ink),) if by == _BY_ENERGY else ()
-    note = not_measured(offer.scenario)
+    note, other = not_measured(offer.scenario), report.settings(offer)
     cells = (
         Cell(rank, colour="ink3", icon="frontier" if front else "", icon_colour="accent_text",
              tip=words("recommending.pareto") if front else ""),
         Cell(hardware_name(offer), strong, ink, icon="info" if note else "",
              tip=words.phrase(note) if note else ""),
-        Cell(words.phrase(report.layout(offer.combination)), colour=ink),
+        Cell(words.phrase(report.layout(offer.combination)), colour=ink, icon="sliders" if other else "",
+             tip=words("recommending.settings", settings=words.phrase(other)) if other else ""),
         Cell(WEIGHT_FORMATS[offer.combination.weights].label, colour=ink),
         Cell(price, medium, ink),
         _time_cell(offer.time_to_first_token, "first_token" in missed, ink),
@@ -237,7 +240,7 @@ def _offer_row(offer: Offer, rank: str, fastest: float, by: str, words: Words) -
         _state_cell(offer, reason, words),
     )  # fmt: skip
     spoken = f"{rank} {what(offer, words)}, {price}, {cells[5].text}, {cells[6].text}, {cells[7].text} tok/s"
-    return Row(cells, " ".join(part for part in (spoken, cells[1].tip, reason) if part))
+    return Row(cells, " ".join(part for part in (spoken, cells[1].tip, cells[2].tip, reason) if part))
 
 
 def _bar(offer: Offer, fastest: float) -> Cell:

@@ -92,7 +92,10 @@ def _value(kind: Any, tree: Any, book: Book) -> object:
     if origin in (types.UnionType, typing.Union):
         if tree is None and type(None) in arguments:
             return None
-        return _value(next(one for one in arguments if one is not type(None)), tree, book)
+        kinds = [one for one in arguments if one is not type(None)]
+        if len(kinds) > 1 and set(kinds) <= {bool, int, float, str}:
+            return _is(type(tree) in kinds, tree)
+        return _value(kinds[0], tree, book)
     if origin is Literal:
         return _is(tree in arguments, tree)
     if origin is tuple:

@@ -27,12 +27,13 @@ from core.planning.offers import (
     shortfall,
 )
 from core.planning.search_space import Combination, Reason, combining
-from core.planning.verify import tuned, verified_one, verifying
+from core.planning.verify import quickened, tuned, verified_one, verifying
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.search import Rank
 
 _TUNED = 24  # estimates of near misses with other settings
+_QUICKENED = 6  # offers that are tried with settings for speed
 _CLOSE = 1.3  # times a target, what settings of the engine may mend
 _REFINED = 80  # estimates
 _FAR = 2.0  # times a target; other formats of the same device change less
@@ -120,6 +121,7 @@ def looks(scenario: Scenario, portion: int = 24) -> Iterator[Look | None]:
             yield Look(len(offers), False, partial(_state, offers, picker.near, tally, rank, finished=False))
     if rank in ("speed", "energy"):
         offers = yield from picker.refined(offers, open_ones)
+        offers = yield from quickened(scenario, sorted(offers, key=lambda o: merit(o, rank)), _QUICKENED)
     close = [offer for offer in picker.near if distance(offer) <= _CLOSE]
     mended = yield from tuned(scenario, close, _TUNED)
     offers += mended

@@ -6,6 +6,7 @@ from typing import Any
 from core.explain.engine_notes import not_measured
 from core.memory.capacity import Change
 from core.planning.capacity_search import times_at
+from core.planning.engine_settings import path_of
 from core.planning.offers import Offer, Shortfall
 from core.planning.recommend import Failure, Recommendation
 from core.planning.search_space import Combination
@@ -15,7 +16,7 @@ from core.reports.as_json import to_json
 from core.reports.as_text import table
 from core.spec.formats import WEIGHT_FORMATS
 from core.units import show_bytes, show_count, show_time, show_tokens, three_digits
-from core.words import Phrase, Words, counted
+from core.words import Phrase, Words, counted, percent
 
 FORMAT = "inferometer-recommendation"
 SCHEMA = 1
@@ -82,6 +83,19 @@ def layout(combination: Combination) -> Phrase:
     return joined
 
 
+def settings(offer: Offer) -> Phrase | None:
+    """What is set otherwise than in the scenario: "8,192 prompt tokens a step"; None for nothing."""
+    found: Phrase | None = None
+    for name, value in offer.combination.settings:
+        shown: object = show_count(value) if isinstance(value, int) else value
+        if isinstance(value, float):
+            shown = percent(value)
+        share = percent(offer.scenario.speculative.acceptance)
+        said = Phrase(f"recommend.settings.{path_of(name)}", {"value": shown, "share": share})
+        found = said if found is None else Phrase("recommend.joined", {"first": found, "second": said})
+    return found
+
+
 def reason(failure: Failure) -> Phrase:
     """Why combinations fail: "Too slow per token"."""
     return Phrase(f"recommend.reasons.{failure.reason}")
@@ -129,7 +143,7 @@ def changes_of(offer: Offer) -> tuple[Change, ...]:
         Change("deployment", combination.deployment),
         Change("precision.weights", combination.weights),
         Change("precision.kv_cache", combination.cache),
-        *(Change(f"engine.{name}", value) for name, value in combination.settings),
+        *(Change(path_of(name), value) for name, value in combination.settings),
     )
 
 
@@ -141,7 +155,7 @@ def recommendation_text(state: Recommendation, words: Words) -> str:
         rows.append(
             [
                 words.phrase(hardware(offer.combination)) + _mark(offer),
-                words.phrase(layout(offer.combination)),
+                _laid(offer, words),
                 "–" if offer.price is None else f"${offer.price:,.0f}",
                 _time(offer.time_to_first_token),
                 _time(offer.time_per_output_token),
@@ -165,6 +179,12 @@ def recommendation_text(state: Recommendation, words: Words) -> str:
         lines = "\n".join(f"  {line}" for line in table(failing, right=(0,)))
         blocks.append(f"{words('recommend.why')}\n{lines}")
     return "\n\n".join(blocks) + "\n"
+
+
+def _laid(offer: Offer, words: Words) -> str:
+    """Layout, and what else is set."""
+    other, laid = settings(offer), words.phrase(layout(offer.combination))
+    return laid if other is None else words("recommend.joined", first=laid, second=words.phrase(other))
 
 
 def _mark(offer: Offer) -> str:

@@ -57,8 +57,10 @@ class Run:
     """
 
     def __init__(self, scenario: Scenario, trace: Trace | None = None, quantile: int = EXPECTED) -> None:
-        if trace is not None and scenario.simulation.arrivals == "trace":
-            # A trace holds whole prompts; what they share is in its own columns.
+        traced = trace is not None and scenario.simulation.arrivals == "trace"
+        if traced or not scenario.simulation.prefix_caching:
+            # A trace holds whole prompts; what they share is in its own columns.  Without prefix caching
+            # what all prompts begin with is read for each.
             scenario = with_values(scenario, {"workload.shared_prefix_tokens": 0})
         if not starts(scenario):
             raise InvalidScenario(Problem("simulate.does_not_start", ("deployment.accelerators",)))

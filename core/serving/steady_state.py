@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _OPEN_POINTS = 48
 _BLOCK = 40  # points worked out together where each has a grid of its own
+_NEVER_FULL = 8.0  # standard deviations
 _LOGISTIC = 1.702  # that makes a logistic curve a normal distribution, nearly
 
 
@@ -162,7 +163,10 @@ def _anew(service: Service, here: FloatArray, kv_tokens: float | FloatArray) -> 
     lengths = service.lengths
     held = _cache_room(service, kv_tokens)
     spread = np.sqrt(held / 12.0) * lengths.output / (lengths.prompt + 0.5 * lengths.output)
-    full = 1.0 / (1.0 + np.exp(np.clip(_LOGISTIC * (held - here) / spread, -50.0, 50.0)))
+    left = (held - here) / spread
+    if left.min() > _NEVER_FULL:
+        return 0.0
+    full = 1.0 / (1.0 + np.exp(np.clip(_LOGISTIC * left, -50.0, 50.0)))
     more = np.clip((service.max_num_seqs - held) * lengths.prompt, 0.0, lengths.output)
     return np.asarray(full * more)
 

@@ -93,3 +93,16 @@ def test_what_is_broken_is_refused(kept: KeptResults) -> None:
     for cut in (0, 10, 5000):
         with pytest.raises(UnreadableFile):
             results_file.loads(results_file.dumps(kept)[:cut])
+
+
+def test_settings_of_an_offer_keep_their_kinds(kept: KeptResults) -> None:
+    """A switch, a share, a number and a word: none becomes another."""
+    assert kept.search
+    state = kept.search.state
+    settings = (("a", True), ("b", 0.95), ("c", 2048), ("d", "mtp"))
+    offer = replace(state.offers[0], combination=replace(state.offers[0].combination, settings=settings))
+    part = replace(kept.search, state=replace(state, offers=(offer,)))
+    back = results_file.loads(results_file.dumps(KeptResults(search=part)))
+    assert back.search
+    read = back.search.state.offers[0].combination.settings
+    assert read == settings and [type(v) for _, v in read] == [bool, float, int, str]

@@ -10,7 +10,8 @@ from core.catalog.models import load_model
 from core.cli import main
 from core.errors import NotFound
 from core.estimator import estimate
-from core.planning import offers, verify
+from core.files import scenario_file
+from core.planning import engine_settings, offers, verify
 from core.planning import recommend as recommend_module
 from core.planning import what_runs as what_runs_module
 from core.planning.offers import Offer, estimated, merit
@@ -19,6 +20,7 @@ from core.planning.search_space import combinations, weight_formats
 from core.planning.verify import confirmed
 from core.planning.what_runs import what_runs
 from core.reports.recommendation import changes_of, nearest, recommendation_json, recommendation_text
+from core.reports.recommendation import settings as settings_said
 from core.spec.change import with_values
 from core.words import Words
 
@@ -330,3 +332,54 @@ def test_a_model_is_offered_in_the_narrow_format_it_was_published_in(wanted):
 def test_what_runs_offers_the_published_format(wanted):
     runs = {r.model.id: r.offer.combination.weights for r in last(what_runs(wanted)).runs}
     assert runs["openai/gpt-oss-20b"] == "mxfp4_experts"
+
+
+def test_a_module_of_the_model_drafts_where_tokens_come_just_too_late(samples):
+    """DeepSeek-V3 at 12 ms a token: without a draft nothing in the catalogue does."""
+    base = scenario_file.load(samples[2])
+    tight = with_values(base, {"targets.time_per_output_token_ms": 12.0, "workload.users": 32})
+    mended = [
+        o for o in last(recommend(tight)).offers if ("speculative.kind", "mtp") in o.combination.settings
+    ]
+    assert mended
+    for offer in mended:
+        assert offer.scenario.speculative.kind == "mtp"
+        assert not estimate(offer.scenario).verdict.missed
+        assert with_values(tight, {c.path: c.value for c in changes_of(offer)}) == offer.scenario
+        said = Words("en").phrase(settings_said(offer))
+        assert "MTP draft, 70 % accepted" in said
+
+
+def test_a_search_by_speed_takes_what_puts_out_more(samples):
+    """Offers of the first rows with and without a draft: never slower than the plain ones."""
+    base = with_values(scenario_file.load(samples[2]), {"search.rank": "speed"})
+    first = last(recommend(base)).offers[0]
+    assert first.combination.settings
+    plain = estimated(base, replace(first.combination, settings=()))
+    assert first.output_tokens_per_second > 1.1 * plain.output_tokens_per_second
+
+
+def test_as_many_sequences_as_fit_where_the_engine_would_preempt(samples):
+    """Of long prompts, which are dear to read again; of long answers fewer at once would cost more."""
+    crowd = {"workload.users": 300, "workload.prompt_tokens": 6000, "workload.output_tokens": 512}
+    large = {"accelerator": load_accelerator("H100 SXM5 80GB")}
+    base = with_values(scenario_file.load(samples[0]), {**large, **crowd})
+    (settings,) = [s for s in engine_settings.faster(base) if s[0][0] == "max_num_seqs"]
+    limited = with_values(base, {"engine.max_num_seqs": settings[0][1]})
+    before, after = (estimate(one).speed.output_throughput.expected for one in (base, limited))
+    assert after > before
+    assert not [s for s in engine_settings.faster(limited) if s[0][0] == "max_num_seqs"]
+    reserved = with_values(base, {"engine.name": "trtllm"})
+    assert not [s for s in engine_settings.faster(reserved) if s[0][0] == "max_batch_size"]
+
+
+def test_prefix_caching_is_tried_where_prompts_begin_alike(samples):
+    shared = {"workload.shared_prefix_tokens": 512, "simulation.prefix_caching": False}
+    base = with_values(scenario_file.load(samples[0]), shared)
+    wanted = (("simulation.prefix_caching", True),)
+    assert wanted in engine_settings.variants(base, ("first_token",))
+    assert wanted not in engine_settings.variants(base, ("per_token",))
+    alone = with_values(base, {"workload.shared_prefix_tokens": 0})
+    assert wanted not in engine_settings.variants(alone, ("first_token",))
+    several = with_values(alone, {"simulation.turns": 3})
+    assert wanted in engine_settings.variants(several, ("first_token",))

@@ -426,3 +426,22 @@ def test_the_steady_state_and_the_pool_agree_on_room():
     tokens = plan.kv_tokens(scenario.workload.tokens_per_request)
     curve = closed_loop(prepare(scenario), np.array([80.0]), float(tokens))
     assert result.requests_per_second == pytest.approx(curve.requests_per_second[EXPECTED, 0], rel=0.03)
+
+
+def test_without_prefix_caching_what_prompts_share_is_read_for_each():
+    """The same as prompts that share nothing; with it the first token comes sooner."""
+    shared = {
+        "workload__shared_prefix_tokens": 768,
+        "simulation__requests": 400,
+        "simulation__duration_s": 1e6,
+    }
+    cached, plain, alone = (
+        simulate(open_service(4.0, **settings))
+        for settings in (
+            shared,
+            {**shared, "simulation__prefix_caching": False},
+            {**shared, "workload__shared_prefix_tokens": 0},
+        )
+    )
+    assert cached.time_to_first_token.mean < 0.8 * plain.time_to_first_token.mean
+    assert plain.time_to_first_token.mean == alone.time_to_first_token.mean
