@@ -86,6 +86,11 @@ def _device_row(
 
     row = FieldRow(document, "accelerator", words, editor, show, changes)
 
+    def name(scenario: Scenario) -> str:
+        return words("forms.processor") if scenario.accelerator.kind == "cpu" else words.field("accelerator")
+
+    row.label_for = name
+
     def choose(key: object) -> None:
         if key is THIS_COMPUTER:
             ask_computer()

@@ -69,7 +69,7 @@ class CostLine(QWidget):
         painter = QPainter(self)
         painter.fillRect(self.rect(), t.canvas)
         mark = self._words("plots.step_time.list_mark")
-        lead = self._words("plots.step_time.running_costs", parts="")
+        lead = self.text.partition(self._parts[0][0])[0] if self._parts else ""  # with the space behind it
         font, x = t.font("caption"), 0.0
         x += paint.text(painter, QRectF(0, 0, self.width(), self.height()), lead, font, t.ink3)
         self._ends = []
