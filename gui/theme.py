@@ -98,7 +98,7 @@ SERIES_MARKERS = ("circle", "square", "triangle", "diamond") * 2
 _TINT_SHARE: dict[LineKey, float] = {"weights": 0.22, "kv_cache": 0.26}
 _THIN_SHARE = 0.50
 
-_SIZES = {"caption": 11, "body": 13, "title20": 20, "italic": 13, "fixed": 11}
+_SIZES = {"caption": 11, "body": 13, "title20": 20, "italic": 13, "fixed": 13}
 _FAMILIES = ["Inter"]
 _system_families: list[str] = []  # filled once there is an application to ask
 _CJK = ["PingFang SC", "Microsoft YaHei UI", "Noto Sans CJK SC", "WenQuanYi Micro Hei"]

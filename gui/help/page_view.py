@@ -1,5 +1,7 @@
 """One page of the manual: Markdown set in the program's type and colours, pictures from the package alone."""
 
+import math
+import re
 from typing import Any
 
 from PySide6.QtCore import QRegularExpression, Qt, QUrl, Signal
@@ -11,10 +13,12 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
+    QTextFormat,
     QTextFrameFormat,
     QTextImageFormat,
     QTextLength,
     QTextTable,
+    QTextTableCell,
 )
 from PySide6.QtWidgets import QFrame, QTextBrowser, QTextEdit, QWidget
 
@@ -22,10 +26,13 @@ import resources
 from core.manual import PAGES, licence_text, page, slug
 from core.words import Words
 from gui.theme import Role, theme
+from gui.widgets import paint
 
 _MARGIN = 32
 _WIDEST = 780  # of a line that is read with ease
 _LEADING = 132  # per cent
+_INDENT = 20  # of a list
+_NUMBER = re.compile(r"[-−+±≤≥×]?\s?[\d,.]*\d[\d,.]*\s?(?:%|[A-Za-z/]{1,5})?|[-–—]?")
 _MOST_MARKS = 400  # of what is sought; more of them say nothing
 _ROLES: dict[int, Role] = {1: "title20", 2: "body_semibold", 3: "body_semibold"}
 
@@ -170,9 +177,11 @@ class PageView(QTextBrowser):
         while at.isValid():
             self._dress_block(QTextCursor(at), at)
             at = at.next()
+        document.setIndentWidth(t.px(_INDENT))
         for child in root.childFrames():
             if isinstance(child, QTextTable):
                 self._dress_table(child)
+        self._break_code()
         self._fit_pictures()
         whole.endEditBlock()
 
@@ -181,15 +190,7 @@ class PageView(QTextBrowser):
         level = block.blockFormat().headingLevel()
         spacing = QTextBlockFormat()
         if level:
-            cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
-            shape = QTextCharFormat()
-            shape.setFont(t.font(_ROLES.get(level, "body_medium")))
-            if level == 2:
-                larger = QFont(t.font("body_semibold"))  # the theme's own is everybody's
-                larger.setPixelSize(t.px(16))
-                shape.setFont(larger)
-            shape.setForeground(t.ink)
-            cursor.mergeCharFormat(shape)
+            self._dress_heading(block, level)
             spacing.setTopMargin(t.px(24 if level > 1 else 4))
             spacing.setBottomMargin(t.px(6))
         elif cursor.currentTable() is None:
@@ -201,6 +202,21 @@ class PageView(QTextBrowser):
             spacing.setLineHeight(_LEADING, shape_of_lines.value)
         cursor.mergeBlockFormat(spacing)
         self._dress_parts(block, heading=bool(level))
+
+    def _dress_heading(self, block: QTextBlock, level: int) -> None:
+        t = theme()
+        letters = t.font(_ROLES.get(level, "body_medium"))
+        if level == 2:
+            letters.setPixelSize(t.px(16))
+        for fragment in _fragments(block):
+            shape = fragment.charFormat()
+            shape.clearProperty(QTextFormat.Property.FontSizeAdjustment)  # Markdown's own sizes
+            shape.setFont(letters)
+            shape.setForeground(t.ink)
+            cursor = QTextCursor(block)
+            cursor.setPosition(fragment.position())
+            cursor.setPosition(fragment.position() + fragment.length(), QTextCursor.MoveMode.KeepAnchor)
+            cursor.setCharFormat(shape)
 
     def _dress_parts(self, block: QTextBlock, *, heading: bool) -> None:
         """Code in its own type; strong words in the weight that the program has."""
@@ -230,18 +246,63 @@ class PageView(QTextBrowser):
             QTextCursor(block).mergeBlockFormat(ground)
 
     def _dress_table(self, table: QTextTable) -> None:
+        """As the program's own: hairlines below the rows, a head in small print, numbers to the right."""
         t = theme()
         shape = table.format()
-        shape.setBorder(1)
-        shape.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
-        shape.setBorderBrush(t.line)
+        shape.setBorder(0)
         shape.setBorderCollapse(True)
         shape.setCellPadding(t.px(5))
         shape.setCellSpacing(0)
         shape.setTopMargin(t.px(6))
         shape.setBottomMargin(t.px(10))
         shape.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
+        widths, least = [], 0.0
+        pad = 2 * t.px(5) + 2
+        for column in range(table.columns()):
+            cells = [table.cellAt(row, column) for row in range(table.rows())]
+            texts = [cell.firstCursorPosition().block().text() for cell in cells]
+            right = any(texts[1:]) and all(_NUMBER.fullmatch(text) for text in texts[1:])
+            for row, cell in enumerate(cells):
+                self._dress_cell(cell, head=not row, right=right)
+            parts = texts if right else " ".join(texts).split()
+            wide = max((paint.width(t.font("body"), part) for part in parts), default=0.0) + pad
+            widths.append(math.ceil(wide) if right else 0)
+            least += wide
+        fits = least <= self._room()  # else numbers have to break as well
+        fixed, free = QTextLength.Type.FixedLength, QTextLength.Type.VariableLength
+        shape.setColumnWidthConstraints(
+            [QTextLength(fixed if wide and fits else free, wide if fits else 0) for wide in widths]
+        )
         table.setFormat(shape)
+
+    def _dress_cell(self, cell: QTextTableCell, *, head: bool, right: bool) -> None:
+        t = theme()
+        shape = cell.format().toTableCellFormat()
+        shape.setBottomBorder(1)
+        shape.setBottomBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+        shape.setBottomBorderBrush(t.line2 if head else t.line)
+        cell.setFormat(shape)
+        cursor = cell.firstCursorPosition()
+        if right:
+            place = QTextBlockFormat()
+            place.setAlignment(Qt.AlignmentFlag.AlignRight)
+            cursor.mergeBlockFormat(place)
+        if head:
+            cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+            letters = QTextCharFormat()
+            letters.setFont(t.font("caption"))
+            letters.setForeground(t.ink3)
+            cursor.mergeCharFormat(letters)
+
+    def _break_code(self) -> None:
+        """A long line goes on below: nothing scrolls to the side here."""
+        at = self.document().begin()
+        while at.isValid():
+            if at.blockFormat().nonBreakableLines():
+                shape = QTextBlockFormat()
+                shape.setNonBreakableLines(False)
+                QTextCursor(at).mergeBlockFormat(shape)
+            at = at.next()
 
     def _fit_pictures(self) -> None:
         """No picture is wider than the text: those on show are scaled anew."""

@@ -236,7 +236,7 @@ class MeasuredPlot(Canvas):
 
     def _name_place(self, draw: Draw, name: str, y: float) -> QRectF:
         """Of the axis's name: in the row of its numbers, above the base line where it would cover one."""
-        rect, up = self._rect, draw.theme.px(19)
+        rect, up = self._rect, draw.theme.px(22)
         end = draw.rect_of(rect.right(), y, name, "caption", "right")
         columns = [self.at(math.log10(value), self._y.low).x() for value in self._x.ticks]
         inside = end.translated(0, -up)

@@ -20,6 +20,7 @@ from gui.theme import mix, theme
 
 _MOST_POINTS = 1500
 _LEAST_HITS = 0.005  # of the prompts: less is not worth a panel
+_FAR_TARGET = 3.0  # times the slowest: a target beyond is not in the plot
 _LOW = 84  # px: a lower panel has fewer lines
 _PERCENT = Axis(100.0, 50.0)
 
@@ -196,7 +197,10 @@ class OverTime(Canvas):
         at, took = fates.arrival[known], (fates.first - fates.arrival)[known]
         target = self.shot.scenario.targets.time_to_first_token_s
         most = float(took.max(initial=0.0))
-        top = max(most, min(1.15 * target, 3.0 * most) if target is not None else 0.0, 1e-3)
+        near = (
+            target is not None and 1.15 * target <= _FAR_TARGET * most
+        )  # else it would press all points flat
+        top = max(most, 1.15 * target if target is not None and near else 0.0, 1e-3)
         unit, factor = ("ms", 1e3) if top < 1.0 else ("s", 1.0)
         frame.y = value_axis(top * factor, low=True)
         frame.grid(draw)

@@ -176,6 +176,9 @@ class PricePlot(Canvas):
         )
         for dx, dy, align in sides:
             x, y = at.x() + dx, at.y() + dy
+            if align == "centre":  # at the edges as near as it goes
+                half, rect = draw.width(point.label, role) / 2, self._frame.rect
+                x = min(max(x, rect.left() + half), max(rect.right() - half, rect.left() + half))
             if self._covers_mark(draw.rect_of(x, y, point.label, role, align)):
                 continue
             if draw.text_if_free(x, y, point.label, colour, self._frame.rect, role=role, align=align):
@@ -197,7 +200,7 @@ class PricePlot(Canvas):
         """Whether a point stands in a rectangle."""
         x, y = self._marks[:, 0], self._marks[:, 1]
         across = (x > rect.left() - 3) & (x < rect.right() + 3)
-        return bool((across & (y > rect.top() - 1) & (y < rect.bottom() + 1)).any())
+        return bool((across & (y > rect.top() - 3) & (y < rect.bottom() + 3)).any())
 
     def _axis(self, draw: Draw, frame: Frame) -> None:
         t, y = draw.theme, frame.rect.bottom() + draw.theme.px(11)

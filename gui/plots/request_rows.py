@@ -56,9 +56,14 @@ class RequestRows(Canvas):
             return []
         fates = self._shot.fates
         count = max(1, int(high // theme().px(_PITCH)))
+        start = max(0.0, self._now - _PASSED * self._span)
         here = int(np.searchsorted(fates.arrival, self._now, side="right"))
-        first = min(max(0, here - round(_BEFORE * count)), max(0, len(fates) - count))
-        return list(range(first, min(len(fates), first + count)))
+        last = int(np.searchsorted(fates.arrival, start + self._span, side="right"))
+        gone = fates.finish[:here] <= start  # nothing of them is in sight; false for what is not answered
+        before = np.flatnonzero(~gone & (fates.replica[:here] >= 0))
+        wanted = max(round(_BEFORE * count), count - (last - here))
+        chosen = before[max(0, len(before) - wanted) :].tolist()
+        return [*chosen, *range(here, min(last, here + count - len(chosen)))]
 
     def still(self, draw: Draw) -> None:
         """Head, rows, axis, and the moment."""

@@ -22,9 +22,10 @@ from gui.tips import plain
 from gui.widgets import paint
 
 _HEAD = 30
-_PAD = 20
+_PAD = 16
 _LEAST_STRETCHED = 196
 _MEASURED = 60  # rows that decide how wide a column is
+_BESIDE = 12  # more of it where the column before ends with numbers
 _INDENT = 8  # of texts, where a chosen row has its ground; without one they stand on the edge
 _KNOWN = 5000  # widths of texts that are kept
 _MOST_STRETCH = 120  # px that a column takes of what is left, before all take their part
@@ -159,7 +160,7 @@ class GridTable(QAbstractScrollArea):
             for cell, after in zip(cells, small, strict=True):
                 mark = t.px(14) + 4 if cell.icon else 0.0
                 wide = max(wide, self._width(cell.role, cell.text) + max(after, most) + mark)
-            self._widths.append(wide + _PAD)
+            self._widths.append(wide + _PAD + self._indent(index) - (0 if column.right else _INDENT))
         self._share()
         self.updateGeometry()
         self.viewport().update()
@@ -324,8 +325,11 @@ class GridTable(QAbstractScrollArea):
             said = QRectF(_INDENT if self._selects else 0, head + t.px(4), width, row)
             paint.text(painter, said, self.empty, t.font("body"), t.ink2)
         x = 0.0
-        for wide, column, after in zip(self._placed, self._columns, self._after, strict=True):
-            box = QRectF(x + self._indent(x, column), 0, wide - 8 - after, head - 2)
+        for index, (wide, column, after) in enumerate(
+            zip(self._placed, self._columns, self._after, strict=True)
+        ):
+            indent = self._indent(index)
+            box = QRectF(x + indent, 0, wide - indent - (8 if column.right else 0) - after, head - 2)
             align = paint.RIGHT if column.right else paint.LEFT
             if wide > 16:
                 paint.text(painter, box, column.title, t.font("caption"), t.ink3, align)
@@ -341,11 +345,11 @@ class GridTable(QAbstractScrollArea):
         ground = t.accent_soft if chosen else t.side if index == self._hovered else t.canvas
         painter.fillRect(box, ground)
         x = 0.0
-        columns = zip(self._placed, self._columns, self._after, self._rows[index].cells, strict=True)
-        for wide, column, after, cell in columns:
-            inner = QRectF(x + self._indent(x, column), box.top(), wide - 8, box.height())
+        for number, cell in enumerate(self._rows[index].cells):
+            wide, indent, right = self._placed[number], self._indent(number), self._columns[number].right
+            inner = QRectF(x + indent, box.top(), wide - indent - (8 if right else 0), box.height())
             if wide > 16:
-                self._paint_cell(painter, cell, inner, column.right, after)
+                self._paint_cell(painter, cell, inner, right, self._after[number])
             x += wide
         if chosen:
             painter.fillRect(QRectF(0, box.top(), 2, box.height()), t.accent)
@@ -353,8 +357,11 @@ class GridTable(QAbstractScrollArea):
                 paint.frame(painter, box, t.accent)
         paint.hairline(painter, 0, box.bottom() - 1, box.width(), box.bottom() - 1, t.line)
 
-    def _indent(self, x: float, column: Column) -> int:
-        return 0 if column.right or (x == 0 and not self._selects) else _INDENT
+    def _indent(self, index: int) -> int:
+        """Left of the texts of a column; more beside numbers that end there."""
+        if self._columns[index].right or (index == 0 and not self._selects):
+            return 0
+        return _INDENT + (_BESIDE if index and self._columns[index - 1].right else 0)
 
     def _paint_cell(self, painter: QPainter, cell: Cell, box: QRectF, right: bool, most: float) -> None:
         t = theme()

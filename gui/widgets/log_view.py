@@ -51,7 +51,9 @@ class LogView(QTextEdit):
 
     def _fill(self) -> None:
         t = theme()
-        self.setFont(t.font("fixed"))
+        small = t.font("fixed")
+        small.setPointSizeF(t.font("caption").pointSizeF())
+        self.setFont(small)
         place = QTextBlockFormat()
         place.setLeftMargin(t.px(_INDENT))
         place.setRightMargin(t.px(4))
