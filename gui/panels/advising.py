@@ -61,6 +61,11 @@ class Advising(QObject):
         self._steps = None
         self._found = []
 
+    def postpone(self) -> None:
+        """What is about to begin waits its time anew."""
+        if self._rest.isActive():
+            self._rest.start()
+
     def begin(self, point: Estimate) -> None:
         """Take up an estimate that was there before."""
         self._on_point(point, 0)

@@ -85,6 +85,12 @@ class Side(QObject):
         w.tabs.selected.connect(self.select)
         self._document.changed.connect(self.advising.drop)
         self._estimation.point_ready.connect(self._on_point)
+        for shown in (
+            self._estimation.curves_ready,
+            self._estimation.operators_ready,
+            self._estimation.life_ready,
+        ):
+            shown.connect(self._postpone)
         self.advising.ready.connect(self._show_advice)
         self.advising.late.connect(self._on_late)
         panel.advice.pointed.connect(self._point)
@@ -156,6 +162,12 @@ class Side(QObject):
             self._due_since = now
         if now - self._due_since < _AT_LAST_S:
             self._later.start(_REST_MS)  # once more: an edit follows an edit
+
+    def _postpone(self, *_results: object) -> None:
+        """The plots have what they show, and are painted first."""
+        if self._later.isActive():
+            self._later.start()
+        self.advising.postpone()
 
     def _fill_choices(self, menu: QMenu) -> None:
         point = self._estimation.estimate
