@@ -17,10 +17,14 @@ from core.evidence.run import FIGURES, STATISTICS, Operator, Origin, Run, Settin
 from core.strict_json import shortened
 from core.words import Phrase
 
-_KINDS: dict[str, str] = {f.name: str(f.type) for f in fields(Setting)}
-_TEXTS = frozenset(name for name, kind in _KINDS.items() if kind == "<class 'str'>")
-_COUNTS = frozenset(name for name, kind in _KINDS.items() if kind == "int | None")
-_FLAGS = frozenset(name for name, kind in _KINDS.items() if kind == "bool | None")
+_TYPES: dict[str, type] = {
+    "<class 'str'>": str,
+    "int | None": int,
+    "bool | None": bool,
+    "float | None": float,
+}
+_KINDS: dict[str, Any] = {f.name: _TYPES[str(f.type)] for f in fields(Setting)}
+_LEAST: dict[Any, float] = {int: -1e18, bool: 0.0, float: 0.0}  # the least value of a kind
 _KEYS = {(figure, statistic): (figure, statistic) for figure in FIGURES for statistic in STATISTICS}
 _EMPTY_SETTING = Setting()
 _MAX_TEXT = 1000
@@ -79,20 +83,24 @@ def from_tree(tree: object) -> Run:
             if key is None:
                 continue
             figures[key] = _positive(value, "figures", figure, statistic)
-    ledger = {_name(key): _positive(value, "ledger", key) for key, value in _part(tree, "ledger").items()}
-    rest = _part(tree, "rest")
-    setting, operators, conversions = tree.get("setting"), tree.get("operators"), tree.get("conversions")
-    log = tree.get("log")
+    setting = tree.get("setting")
+    return assembled(tree, _EMPTY_SETTING if setting is None else setting_of(setting), figures)
+
+
+def assembled(tree: dict[str, Any], setting: Setting, figures: dict[tuple[str, str], float]) -> Run:
+    """The run of a tree with this setting and these figures; raises as ``from_tree`` does."""
+    part = tree.get
+    ledger, operators, conversions, log = part("ledger"), part("operators"), part("conversions"), part("log")
     return Run(
-        _origin(tree.get("origin")),
-        _EMPTY_SETTING if setting is None else _setting(setting),
+        _origin(part("origin")),
+        setting,
         figures,
-        ledger,
+        {} if ledger is None else _ledger(tree),
         () if operators is None else _operators(operators),
-        _text(tree.get("started_at", ""), "started_at"),
-        _text(tree.get("label", ""), "label"),
+        _text(part("started_at", ""), "started_at"),
+        _text(part("label", ""), "label"),
         () if conversions is None else _conversions(conversions),
-        rest,
+        _part(tree, "rest"),
         () if log is None else quotes_from(log),
     )
 
@@ -110,6 +118,10 @@ def _part(tree: dict[str, Any], name: str) -> dict[str, Any]:
     if type(part) is not dict or len(part) > _MAX_PARTS:
         raise _refused(name, part)
     return part
+
+
+def _ledger(tree: dict[str, Any]) -> dict[str, float]:
+    return {_name(key): _positive(value, "ledger", key) for key, value in _part(tree, "ledger").items()}
 
 
 def _name(key: str) -> str:
@@ -144,29 +156,39 @@ def _origin(tree: object) -> Origin:
     )
 
 
-def _setting(tree: object) -> Setting:
+def setting_of(tree: object) -> Setting:
+    """The setting of a tree; raises as ``from_tree`` does."""
     if type(tree) is not dict:
         raise _refused("setting", tree)
+    known, plain = _KINDS.get, True
+    for name, value in tree.items():
+        kind = known(name)
+        if type(value) is not kind:
+            plain = False
+        elif kind is str:
+            if len(value) > _MAX_TEXT:
+                raise _refused(f"setting.{name}", value)
+        elif not _LEAST[kind] <= value <= _MOST:
+            raise _refused(f"setting.{name}", value)
+    return Setting(**(tree if plain else _converted(tree)))
+
+
+def _converted(tree: dict[str, Any]) -> dict[str, Any]:
+    """Without what is not known or not stated, whole numbers and "inf" as the numbers they stand for."""
     values: dict[str, Any] = {}
     for name, value in tree.items():
-        if name not in _KINDS or value is None:
+        kind = _KINDS.get(name)
+        if kind is None or value is None:
             continue
-        kind = type(value)
-        if name in _TEXTS:
-            good = kind is str and len(value) <= _MAX_TEXT
-        elif name in _FLAGS:
-            good = kind is bool
-        elif name in _COUNTS:
-            good = kind is int and -_MOST <= value <= _MOST
-        elif value == "inf":
-            value, good = math.inf, True  # noqa: PLW2901 - the number that the text stands for
+        if kind is float and value == "inf":
+            values[name] = math.inf
+        elif kind is float and type(value) is int and 0 <= value <= _MOST:
+            values[name] = float(value)
+        elif type(value) is kind:
+            values[name] = value
         else:
-            good = (kind is float or kind is int) and 0 <= value <= _MOST
-            value = float(value) if good else value  # noqa: PLW2901
-        if not good:
             raise _refused(f"setting.{name}", value)
-        values[name] = value
-    return Setting(**values)
+    return values
 
 
 def _operators(tree: object) -> tuple[Operator, ...]:

@@ -22,7 +22,7 @@ from core.errors import InferometerError, Problem, UnreadableFile, UnwritableFil
 from core.evidence import run_log_schema as schema
 from core.evidence.run import FIGURES, STATISTICS, Run, Setting
 from core.evidence.run_files import dumped
-from core.evidence.run_json import from_tree, to_tree
+from core.evidence.run_json import assembled, setting_of, to_tree
 from core.os_reasons import reason_of
 from core.strict_json import shortened
 
@@ -357,7 +357,7 @@ def _settings(texts: list[Any]) -> dict[Any, Setting]:
     distinct = list(dict.fromkeys(texts))
     for text, tree in zip(distinct, _trees(distinct), strict=True):
         with contextlib.suppress(InferometerError):
-            found[text] = from_tree({"origin": {"tool": ""}, "setting": tree}).setting
+            found[text] = setting_of(tree)
     return found
 
 
@@ -381,23 +381,12 @@ def _entry(row: tuple[Any, ...], tree: Any, setting: Setting, shape: _Shape) -> 
     packed = row[5]
     if type(packed) is not bytes or len(packed) != shape.packed.size:
         return None
-    try:
-        run = from_tree(tree)
-    except InferometerError:
-        return None
     figures = dict(zip(shape.keys, shape.packed.unpack(packed), strict=True))
     for key in shape.unknown:
         del figures[key]
-    made = Run(
-        run.origin,
-        setting,
-        figures,
-        run.ledger,
-        run.operators,
-        run.started_at,
-        run.label,
-        run.conversions,
-        run.rest,
-        run.log,
-    )
-    return Entry(row[0], row[1], made)
+    if type(tree) is not dict:
+        return None
+    try:
+        return Entry(row[0], row[1], assembled(tree, setting, figures))
+    except InferometerError:
+        return None

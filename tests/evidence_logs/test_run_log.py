@@ -394,7 +394,8 @@ def served(number: int, chance: random.Random) -> Run:
 
 
 @pytest.mark.slow
-def test_hundred_thousand_runs_load_in_two_seconds(tmp_path: Path) -> None:
+@pytest.mark.parametrize("different", [False, True], ids=["sweeps", "each of its own setting"])
+def test_hundred_thousand_runs_load_in_two_seconds(tmp_path: Path, different: bool) -> None:
     path, chance = tmp_path / DATABASE, random.Random(7)
     log = RunLog(path)
     log.add("b", [measured(n) for n in range(100)])
@@ -405,6 +406,9 @@ def test_hundred_thousand_runs_load_in_two_seconds(tmp_path: Path) -> None:
         base.execute(f"CREATE TEMP TABLE few AS SELECT {columns} FROM run WHERE project = 2")
         for _ in range(9):
             base.execute(f"INSERT INTO run (digest, {columns}) SELECT randomblob(16), {columns} FROM few")
+        if different:
+            base.execute("UPDATE run SET setting = json_set(setting, '$.input_tokens', id + 0.5)")
+            assert base.execute("SELECT count(DISTINCT setting) FROM run").fetchone()[0] >= 100_000
         base.commit()
     asked = [sys.executable, "-c", LOADING, str(path)]
     done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
