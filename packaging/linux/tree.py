@@ -44,15 +44,16 @@ def lay_share(share: Path) -> None:
 def copyright_text(program: Path) -> str:
     """A Debian copyright file: the program's own terms, and every part with its licence."""
     tree = json.loads((program / "_internal/resources/licences/bundled.json").read_text(encoding="utf-8"))
+    own = (ROOT / "LICENSE").read_text(encoding="utf-8").splitlines()[2:]
     lines = [
         "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/",
         "Upstream-Name: Inferometer",
         "Comment: The texts named below are in /usr/lib/inferometer/_internal/resources/licences.",
         "",
         "Files: *",
-        "Copyright: the maintainers of Inferometer",
-        "License: not-stated",
-        " No licence has been stated for the program itself.",
+        f"Copyright: {own[0].removeprefix('Copyright (c) ')}",
+        "License: Expat",
+        *(f" {line or '.'}" for line in own[2:]),
     ]
     for part in tree["parts"]:
         inside = sorted(place for place, name in tree["files"].items() if name == part["name"])

@@ -23,7 +23,7 @@ VIAddVersionKey "ProductName" "${NAME}"
 VIAddVersionKey "ProductVersion" "${VERSION}"
 VIAddVersionKey "FileVersion" "${VERSION}"
 VIAddVersionKey "FileDescription" "${NAME}"
-VIAddVersionKey "LegalCopyright" "The maintainers of ${NAME}"
+VIAddVersionKey "LegalCopyright" "The ${NAME} authors, MIT licence"
 
 !define MUI_ICON "${ICON}"
 !define MUI_UNICON "${ICON}"

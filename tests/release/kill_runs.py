@@ -2,18 +2,22 @@
 
     python tests/release/kill_runs.py [--kills 1000] [--at-once 6] [--seed 1] [--saving]
 
-A child edits a scenario, saves it now and then (``--saving``: after every edit), and says each step.  After
-the kill the file must be one of its saved states, whole, and file or recovery must hold an edit made at
-most two seconds before.  The two seconds are those of the program: a child says too how long its threads
-were ready and got no processor, and how long the disk took to write, and that time is not counted.
+Each child is forked from one process that has loaded the program, so that a kill costs no start.  It edits a
+scenario, saves it now and then (``--saving``: after every edit), and says each step.  After the kill the file
+must be one of its saved states, whole, and file or recovery must hold an edit made at most two seconds
+before.  The two seconds are those of the program: a child says too how long its threads were ready and got
+no processor, and how long the disk took to write, and that time is not counted.
 Prints what was found and ends with 1 when anything was lost.
 """
 
 import argparse
 import contextlib
+import gc
 import json
 import os
 import random
+import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,12 +89,57 @@ def child(folder: Path, seed: int, saving: bool) -> None:
     app.exec()
 
 
+def serve() -> None:
+    """Load the program, then fork a child for every line ``seed saving folder`` and say its number."""
+    import gui.app
+    import gui.plots.pg
+    import gui.window
+
+    assert gui.app and gui.plots.pg and gui.window
+    gc.freeze()
+    for line in sys.stdin:
+        seed, saving, folder = line.rstrip("\n").split(" ", 2)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        number = os.fork()
+        if number == 0:
+            said = os.open(Path(folder) / "said", os.O_WRONLY)
+            errors = os.open(Path(folder) / "errors", os.O_WRONLY | os.O_CREAT)
+            os.dup2(said, 1)
+            os.dup2(errors, 2)
+            child(Path(folder), int(seed), saving == "1")
+            os._exit(1)
+        print(number, flush=True)
+
+
+class Process:
+    """A child, by a handle that no other process can come to have."""
+
+    def __init__(self, number: int) -> None:
+        self.pid = number
+        self._handle = os.pidfd_open(number)
+
+    def ended(self, wait: float | None = 0.0) -> bool:
+        """Whether it has; ``wait`` None: as soon as it has."""
+        return bool(select.select([self._handle], [], [], wait)[0])
+
+    def kill(self) -> None:
+        """Kill it without warning."""
+        signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Let go of it."""
+        os.close(self._handle)
+
+
 @dataclass
 class Victim:
     """One child and what it has said."""
 
     folder: Path
-    process: subprocess.Popen[bytes]
+    process: Process
+    said_by: int  # the end of a pipe
     dies_after: float  # s after its first step
     said: list[tuple[float, str, int, int]] = field(default_factory=list)  # s, kind, users, ms queued so far
     rest: bytes = b""
@@ -99,9 +148,8 @@ class Victim:
 
     def listen(self) -> None:
         """Take what was said since, with the time."""
-        assert self.process.stdout is not None
         try:
-            data = os.read(self.process.stdout.fileno(), 1 << 16)
+            data = os.read(self.said_by, 1 << 16)
         except BlockingIOError:
             return
         *lines, self.rest = (self.rest + data).split(b"\n")
@@ -127,18 +175,19 @@ class Victim:
         return bool(self.said) and time.monotonic() - self.said[0][0] >= self.dies_after
 
 
-def begin(folder: Path, chance: random.Random, original: bytes, saving: bool) -> Victim:
+def begin(
+    server: "subprocess.Popen[str]", folder: Path, chance: random.Random, original: bytes, saving: bool
+) -> Victim:
     """Start a child on a fresh file."""
     folder.mkdir()
     (folder / "kept.json").write_bytes(original)
-    seed = str(chance.randrange(1 << 30))
-    line = [sys.executable, str(Path(__file__)), "--child", str(folder), "--seed", seed]
-    line += ["--saving"] * saving
-    with (folder / "errors").open("wb") as errors:
-        process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=errors)
-    assert process.stdout is not None
-    os.set_blocking(process.stdout.fileno(), False)
-    return Victim(folder, process, chance.uniform(0.0, _LONGEST_S))
+    os.mkfifo(folder / "said")
+    said_by = os.open(folder / "said", os.O_RDONLY | os.O_NONBLOCK)
+    assert server.stdin is not None and server.stdout is not None
+    server.stdin.write(f"{chance.randrange(1 << 30)} {int(saving)} {folder}\n")
+    server.stdin.flush()
+    process = Process(int(server.stdout.readline()))
+    return Victim(folder, process, said_by, chance.uniform(0.0, _LONGEST_S))
 
 
 def verdict(victim: Victim, original_users: int) -> tuple[str, float]:
@@ -185,10 +234,10 @@ def main() -> int:
     parser.add_argument("--at-once", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--saving", action="store_true")
-    parser.add_argument("--child", type=Path)
+    parser.add_argument("--serve", action="store_true", help="used by this script itself")
     options = parser.parse_args()
-    if options.child is not None:
-        child(options.child, options.seed, options.saving)
+    if options.serve:
+        serve()
         return 0
     return hunt(options.kills, options.at_once, options.seed, options.saving)
 
@@ -204,25 +253,31 @@ def hunt(kills: int, at_once: int, seed: int, saving: bool) -> int:
     chance = random.Random(seed)
     lost = during = recovered = 0
     ages = [0.0]
-    with tempfile.TemporaryDirectory() as place:
+    line = [sys.executable, str(Path(__file__)), "--serve"]
+    with (
+        tempfile.TemporaryDirectory() as place,
+        subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server,
+    ):
         alive: list[Victim] = []
         started = finished = 0
         while finished < kills:
             while started < kills and len(alive) < at_once:
-                alive.append(begin(Path(place) / str(started), chance, original, saving))
+                alive.append(begin(server, Path(place) / str(started), chance, original, saving))
                 started += 1
             time.sleep(0.005)
             for victim in list(alive):
                 victim.listen()
-                if not victim.due() and victim.process.poll() is None:
+                died = victim.process.ended()
+                if not victim.due() and not died:
                     continue
                 victim.killed_at = time.monotonic()
-                died = victim.process.poll() is not None
                 if not died:
                     victim.queued = queued_ms(victim.process.pid)
-                    victim.process.send_signal(signal.SIGKILL)
-                victim.process.wait()
+                    victim.process.kill()
+                victim.process.ended(None)
                 victim.listen()
+                victim.process.close()
+                os.close(victim.said_by)
                 alive.remove(victim)
                 finished += 1
                 reason, age = verdict(victim, users)
@@ -236,6 +291,10 @@ def hunt(kills: int, at_once: int, seed: int, saving: bool) -> int:
                 if reason:
                     lost += 1
                     print(f"{victim.folder.name}: {reason}", flush=True)
+                else:
+                    shutil.rmtree(victim.folder)
+                if finished % 100 == 0:
+                    print(f"{finished} kills, {lost} lost something", flush=True)
     del app
     print(f"{kills} kills, {during} of them while saving, {recovered} left a recovery, {lost} lost something")
     print(f"oldest edit that was in no file: {max(ages):.2f} s by the clock on the wall")

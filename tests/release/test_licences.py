@@ -77,6 +77,28 @@ def test_qt_s_notice_says_what_its_licence_asks_for() -> None:
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in (LICENCES / "LGPL-3.0.txt").read_text(encoding="utf-8")
 
 
+def test_the_program_s_own_licence_is_one_text_everywhere() -> None:
+    import tomllib
+
+    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert text == (LICENCES / "Inferometer-MIT.txt").read_text(encoding="utf-8")
+    assert "Permission is hereby granted" in text and "The Inferometer authors" in text
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["license"] == "MIT"
+    assert "<project_license>MIT<" in (ROOT / "packaging/linux/inferometer.metainfo.xml").read_text()
+    assert "[LICENSE](LICENSE)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_the_page_about_the_program_leads_to_every_licence(language: str) -> None:
+    """The program's own, and Qt's notice with the offer of its source."""
+    shown = manual.page("about", Words(language))
+    for name in ("Inferometer-MIT.txt", "Qt-notice.txt", "LGPL-3.0.txt", "GPL-3.0.txt"):
+        assert f"(licence:{name})" in shown, name
+        assert len(manual.licence_text(name)) > 500
+    assert "LGPL" in shown
+
+
 def test_the_page_about_the_program_names_every_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a packaged program from the list that was made with it."""
     kept = json.loads((LICENCES / "parts.json").read_text(encoding="utf-8"))["parts"]

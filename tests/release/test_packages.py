@@ -203,6 +203,8 @@ def test_the_debian_package_is_sound(tmp_path: Path) -> None:
     bundled = json.loads((FOLDER / "_internal/resources/licences/bundled.json").read_text(encoding="utf-8"))
     for part in bundled["parts"]:
         assert f"Comment: {part['name']}" in told
+    assert "Copyright: 2026 The Inferometer authors\nLicense: Expat\n Permission is hereby granted" in told
+    assert "not-stated" not in told
     for place in ("applications/inferometer.desktop", "mime/packages/inferometer.xml"):
         assert (root / "usr/share" / place).is_file()
     shutil.rmtree(root)  # as large as the program
