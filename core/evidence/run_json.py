@@ -145,15 +145,22 @@ def _positive(value: object, *field: str) -> float:
 def _origin(tree: object) -> Origin:
     if type(tree) is not dict:
         raise _refused("origin", tree)
-    line = tree.get("line", 0)
+    stated: Any = tree.get
+    tool, version, file, line = (
+        stated("tool"),
+        stated("tool_version", ""),
+        stated("file", ""),
+        stated("line", 0),
+    )
     if type(line) is not int or not 0 <= line <= _MOST:
         raise _refused("origin.line", line)
-    return Origin(
-        _text(tree.get("tool"), "origin.tool"),
-        _text(tree.get("tool_version", ""), "origin.tool_version"),
-        _text(tree.get("file", ""), "origin.file"),
-        line,
-    )
+    if not (
+        type(tool) is type(version) is type(file) is str and len(tool) + len(version) + len(file) < _MAX_TEXT
+    ):
+        _text(tool, "origin.tool")
+        _text(version, "origin.tool_version")
+        _text(file, "origin.file")
+    return Origin(tool, version, file, line)
 
 
 def setting_of(tree: object) -> Setting:
