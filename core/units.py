@@ -77,9 +77,9 @@ def memory_steps() -> tuple[tuple[int, str], ...]:
 def parse_quantity(text: str, unit: str = "") -> float:
     """Read what a person typed into a field of the given unit and return it in that unit.
 
-    Accepts ``8k``, ``32K``, ``1.5M``, ``128Ki``, ``24GB``, ``24 GiB``, ``≤ 100 ms``, ``90 %``, ``2 req/s``,
-    ``2万``, full width, grouping by space, apostrophe or underscore, and both decimal marks.  Raises
-    InvalidScenario with the code ``number.unreadable`` or ``number.unit``.
+    Accepts ``8k``, ``32K``, ``1.5M``, ``7B``, ``128Ki``, ``24GB``, ``24 GiB``, ``≤ 100 ms``, ``90 %``,
+    ``2 req/s``, ``2万``, full width, grouping by space, apostrophe or underscore, and both decimal marks.
+    Raises InvalidScenario with the code ``number.unreadable`` or ``number.unit``.
     """
     if not text.isascii():
         text = text.translate(_FULL_WIDTH)  # as an input method may leave it
@@ -133,6 +133,8 @@ def _factor(rest: str, unit: str) -> float | None:
             return None
         given_bytes = (_BINARY if match[2] else _DECIMAL)[match[1]]
         return given_bytes / {"GB": GB, "GB/s": GB, "GiB": GIB, "MiB": 2**20}[unit]
+    if not unit and low in ("b", "bn"):
+        return 1e9  # of parameters, as people write them
     match = re.fullmatch(r"([kmgt])(i?)\s*([a-z/]*)", low)
     if match is None or match[3] not in ("", unit.lower(), unit.lower().rstrip("s"), "b"):
         return None
@@ -259,6 +261,8 @@ def editable(value: float, unit: str = "") -> str:
     """The shortest text that reads back as exactly this value in a field of this unit."""
     if unit == "tokens" and value >= 1024 and (value * 2) % 1024 == 0:
         return show_tokens(value) if parse_quantity(show_tokens(value), unit) == value else f"{value:g}"
+    if not unit and 1e8 <= value < 1e15 and value % 1e5 == 0:
+        return f"{value / 1e9:.10g}B" if value >= 1e9 else f"{value / 1e6:g}M"
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value)}"
     return repr(float(value)) if unit != "1" else f"{value:.4g}"

@@ -129,6 +129,11 @@ def _draft_of(tried: Scenario) -> Changes:
     return [("speculative.kind", "none")] if gone and not tried.speculative.draft_parameters else []
 
 
+def _about(count: float) -> int:
+    """A number with two digits, as a customary size is known; at least 1."""
+    return max(1, int(float(f"{count:.1e}")))
+
+
 def draft_changes(scenario: Scenario, kind: object) -> Changes:
     """Choose what drafts.  A draft that the model does not bring starts with a customary size.
 
@@ -136,7 +141,7 @@ def draft_changes(scenario: Scenario, kind: object) -> Changes:
     """
     arch = scenario.model.architecture
     stored = stored_parameters(arch)
-    size = {"eagle": max(1, stored // max(1, arch.layers)), "draft_model": max(1, stored // 20)}
+    size = {"eagle": _about(stored / max(1, arch.layers)), "draft_model": _about(stored / 20)}
     known = scenario.speculative.draft_parameters
     wanted = 0 if kind == "mtp" and mtp_parameters(arch) else size.get(str(kind), known)
     return [("speculative.kind", kind), *_only_new(scenario, [("speculative.draft_parameters", wanted)])]

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.spec.base import FieldMeta
+from core.units import editable, parse_quantity
 from core.words import Words
 from gui import theme
 from gui.document import Document
@@ -64,6 +65,24 @@ def test_token_fields_read_what_people_type(text: str, value: int) -> None:
     reading = read(text, TOKENS, True, False)
     assert (reading.value, reading.problem) == (value, None)
     assert isinstance(reading.value, int)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "back"),
+    [
+        ("7B", 7 * 10**9, "7B"),
+        ("1.5 B", 15 * 10**8, "1.5B"),
+        ("0,4b", 4 * 10**8, "400M"),
+        ("671B", 671 * 10**9, "671B"),
+        ("400M", 4 * 10**8, "400M"),
+        ("15亿", 15 * 10**8, "1.5B"),
+        ("401513062", 401513062, "401513062"),  # exactly what is there, however long
+    ],
+)
+def test_parameters_are_counted_in_billions_as_people_write_them(text: str, value: int, back: str) -> None:
+    meta, whole, optional = declaration("speculative.draft_parameters")
+    assert read(text, meta, whole, optional).value == value
+    assert editable(value) == back and parse_quantity(back) == value
 
 
 @pytest.mark.parametrize(
