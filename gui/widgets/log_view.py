@@ -12,6 +12,7 @@ from gui.tips import plain
 
 _INDENT, _PITCH = 12, 3  # px left of the text, between lines
 _BAR = 3
+_ROOM = 6  # px around the line that is brought into sight
 
 
 class LogView(QTextEdit):
@@ -46,7 +47,11 @@ class LogView(QTextEdit):
             return False
         cursor = QTextCursor(self.document().findBlockByNumber(index))
         self.setTextCursor(cursor)
-        self.ensureCursorVisible()
+        bar = self.verticalScrollBar()
+        box = self.document().documentLayout().blockBoundingRect(cursor.block())
+        if not bar.value() <= box.top() <= box.bottom() <= bar.value() + self.viewport().height():
+            bar.setValue(round(box.bottom() + _ROOM - self.viewport().height()))
+            bar.setValue(min(bar.value(), round(box.top() - _ROOM)))  # its beginning before its end
         return True
 
     def _fill(self) -> None:

@@ -1,8 +1,8 @@
 """The left column of a workspace: titled groups of fields that are edits of the scenario like any other."""
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from core.spec.scenario import Scenario
 from gui.fields.row import FieldRow
@@ -31,6 +31,7 @@ class SettingsForm(QScrollArea):
         self._titles: list[Text] = []
         self._small = False
         self._led = False  # something stands before the first title
+        self._foot: _Foot | None = None
         self._layout.addStretch(1)
         self.setWidget(self._column)
         manager.changed.connect(self._restyle)
@@ -57,6 +58,34 @@ class SettingsForm(QScrollArea):
         self._led = self._led or not self._titles
         side = Qt.AlignmentFlag.AlignLeft if left else Qt.AlignmentFlag(0)
         self._layout.insertWidget(self._layout.count() - 1, widget, 0, side)
+
+    def set_foot(self, button: QWidget) -> None:
+        """What ends the form: below the last field, and at the edge where the fields are scrolled."""
+        self._foot = _Foot(button, self)
+        self._column.installEventFilter(self)
+        self._place_foot()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """The fields need another height."""
+        if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Resize):
+            self._place_foot()
+        return super().eventFilter(watched, event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """So does another height of the window."""
+        super().resizeEvent(event)
+        self._place_foot()
+
+    def _place_foot(self) -> None:
+        foot = self._foot
+        if foot is None:
+            return
+        high, fields = foot.sizeHint().height(), self._layout.sizeHint().height()
+        fits = fields + high <= self.height()
+        self.setViewportMargins(0, 0, 0, 0 if fits else high)
+        foot.floats = not fits
+        foot.setGeometry(0, fields if fits else self.height() - high, self.width(), high)
+        foot.update()
 
     @property
     def rows(self) -> list[FieldRow]:
@@ -89,6 +118,26 @@ class SettingsForm(QScrollArea):
             title.setContentsMargins(0, t.px(8) if index or self._led else 0, 0, 0)
         for row in self.rows:
             self._fit(row)
+
+
+class _Foot(QWidget):
+    """One button on the side's ground, parted by a hairline from fields that go on below it."""
+
+    def __init__(self, button: QWidget, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.floats = False
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SIDE, 8, SIDE, 8)
+        row.addWidget(button)
+        row.addStretch(1)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Ground and hairline."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), theme().side)
+        if self.floats:
+            painter.fillRect(0, 0, self.width(), 1, theme().line)
+        painter.end()
 
 
 class _Ground(QWidget):

@@ -15,7 +15,6 @@ from core.spec.scenario import Scenario
 from core.spec.search import Search
 from core.units import show_count, show_time, three_digits
 from gui import simulate_content as content
-from gui.icons import icon
 from gui.simulation import (
     QUICK_REQUESTS,
     Shot,
@@ -26,7 +25,6 @@ from gui.simulation import (
     study,
 )
 from gui.sizes import Sizes
-from gui.theme import theme
 from gui.widgets.figure_strip import FigureStrip
 from gui.workspaces.simulate_form import SimulateForm, needs_trace
 from gui.workspaces.simulate_trace import TraceKeeper
@@ -80,10 +78,7 @@ class SimulateWorkspace(WorkPage):
         self.form.trace_asked.connect(self.traces.ask)
         self.save = self._button("save_records", "export", self._save)
         self.save.setEnabled(False)
-        self.now = self._button("run", "play", lambda: self.begin(anew=True), 14)
-        self.now.setProperty("kind", "primary")
-        self.now.hide()
-        self._head(self.save, self.now, self.cancel)
+        self._head(self.save, self.cancel)
         self.strip = FigureStrip()
         self.strip.show_cards(content.empty_cards("", words))
         self.pages = SimulatePages(words)
@@ -94,7 +89,6 @@ class SimulateWorkspace(WorkPage):
     def _restyle(self) -> None:
         super()._restyle()
         self.form.set_run_icon()
-        self.now.setIcon(icon("play", theme().on_accent))
 
     # -- as one of the workspaces ----------------------------------------------------------------
 
@@ -317,7 +311,6 @@ class SimulateWorkspace(WorkPage):
         again = self.shot is not None and current
         self.form.run.setText(words("simulating.run_again" if again else "simulating.run"))
         self.pages.took.set_text("")
-        self.now.hide()
         if needs_trace(scenario) and self.traces.trace is None:
             self.heading.say(*self.traces.missing(scenario))
         elif self.load_work.working or (self.tab == "load" and self.study is not None and current):
@@ -328,7 +321,6 @@ class SimulateWorkspace(WorkPage):
         elif self._active and not current and not self._rest.isActive() and not self._is_short():
             count = expected_requests(scenario, self._context.estimation.estimate, self.traces.trace)
             why = words("simulating.long_why", time=show_time(scenario.simulation.duration_s))
-            self.now.show()
             if self._from_file and self.shot is not None:
                 why = words.sentences((words("kept.stale"), why))
             self.heading.say(words("simulating.long", count=show_count(count)), why)

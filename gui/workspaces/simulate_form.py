@@ -104,7 +104,7 @@ class SimulateForm(SettingsForm):
         self.run = QPushButton(words("simulating.run"))
         self.run.setProperty("kind", "primary")
         self.run.clicked.connect(self.run_asked)
-        self.add_widget(self.run, left=True)
+        self.set_foot(self.run)
         self.set_run_icon()
 
     def set_run_icon(self) -> None:
@@ -154,7 +154,11 @@ class SimulateForm(SettingsForm):
                 "simulation.burstiness", lambda s: _by_rate(s) and s.simulation.arrivals == "gamma", unit=""
             ),
             self._item("simulation.period_s", lambda s: _by_rate(s) and s.simulation.arrivals == "diurnal"),
-            self._item("simulation.swing", lambda s: _by_rate(s) and s.simulation.arrivals == "diurnal"),
+            self._item(
+                "simulation.swing",
+                lambda s: _by_rate(s) and s.simulation.arrivals == "diurnal",
+                unit=self._words("simulating.of_mean"),
+            ),
             Item("simulation.trace", self._trace_row, needs_trace, False),
             self._item("simulation.duration_s", lambda s: not _by_trace(s)),
             self._item("simulation.requests", placeholder=self._words("recommending.no_limit")),
