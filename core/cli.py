@@ -1,6 +1,7 @@
 """The command line without a window: arguments in, the core called, words out.
 
-Exit status: 0 done, 2 bad input (one sentence a problem on the error stream), 1 when what was asked for
+Exit status: 0 done, 2 bad input (one sentence a problem on the error stream; ``read`` prints what it could
+read all the same and lists the rest below it), 1 when what was asked for
 cannot be written, or something went wrong inside.
 """
 
@@ -60,7 +61,7 @@ def _main(argv: Sequence[str], words: Words) -> int:
     except InferometerError as error:
         console.complain(error, words, getattr(options, "file", None))
         return 2
-    return console.write(text)
+    return console.write(text) or int(getattr(options, "status", 0))
 
 
 def parser(words: Words) -> argparse.ArgumentParser:

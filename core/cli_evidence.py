@@ -14,16 +14,18 @@ from core.words import Words
 def add_commands(commands: Any, words: Words) -> None:
     """Add the parser to those of the other commands."""
     about = words("cli.read.about")
-    one = commands.add_parser("read", help=about, description=about)
+    said = words.sentences([about, words("cli.read.status")])
+    one = commands.add_parser("read", help=about, description=said)
     one.add_argument("files", nargs="+", type=Path, metavar="FILE", help=words("cli.read.files"))
     one.set_defaults(run=_read)
 
 
 def _read(options: argparse.Namespace, words: Words) -> str:
     from core.evidence.readers.detect import read_files
-    from core.evidence.runs_told import reading_json, reading_text
+    from core.evidence.runs_told import left_out, reading_json, reading_text
 
     reading = read_files(options.files)
     if not reading.runs:
         raise UnreadableFile(*reading.problems)
+    options.status = 2 if any(map(left_out, reading.problems)) else 0
     return reading_json(reading, words) if options.json else reading_text(reading, words)

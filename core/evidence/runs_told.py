@@ -13,6 +13,11 @@ from core.spec.checks import LABELS
 from core.units import show_bytes, show_time, three_digits
 from core.words import Words, counted, percent
 
+# Said of runs that were read whole; all else is of files, lines or cells that were not.
+_WITH_CARE = frozenset(
+    f"reading.{code}"
+    for code in ("failed_requests", "failed_run", "no_averages", "not_streamed", "cancelled", "negative")
+)
 _SHOWN = ("mean", "p50", "p90", "p99", "max")
 
 
@@ -33,6 +38,11 @@ def reading_json(reading: Reading, words: Words) -> str:
     ]
     tree = {"runs": runs, "problems": [_problem_tree(problem, words) for problem in reading.problems]}
     return json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
+
+
+def left_out(problem: Problem) -> bool:
+    """Whether the problem is of a file, a line or a cell that was not read."""
+    return problem.severity != "note" and problem.code not in _WITH_CARE
 
 
 def shown_figure(figure: str, value: float, words: Words) -> str:

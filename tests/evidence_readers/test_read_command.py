@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.cli import main
+from core.cli import main, parser
 from core.console import COMMANDS
 from core.evidence.run import FIGURES, STATISTICS, Setting
 from core.evidence.run_json import from_tree
@@ -28,7 +28,7 @@ def test_it_is_one_of_the_commands() -> None:
 
 def test_runs_conversions_and_problems_are_listed(capsys) -> None:
     status, out, err = run(capsys, FIXTURES / "llama_bench.md", FIXTURES / "guidellm_07.json")
-    assert status == 0 and not err
+    assert status == 2 and not err  # two rows of it cannot be read
     assert "llama_bench.md:7  llama_bench b5163 (8cf427ff)  tg128" in out
     assert "8.29 ms" in out  # 1 over 120.60 tok/s
     assert "Time per output token: 1 over 121 tok/s of one user." in out
@@ -73,8 +73,22 @@ def test_one_bad_file_does_not_keep_the_others_back(capsys, tmp_path) -> None:
     cut = tmp_path / "cut.json"
     cut.write_text('{"completed": 3,\n "mean_ttft_ms": ', encoding="utf-8")
     status, out, _ = run(capsys, cut, FIXTURES / "vllm_latency.json")
-    assert status == 0
+    assert status == 2
     assert "cut.json:1: The JSON that begins here ends too early" in out and "1.25 s" in out
+
+
+def test_the_status_tells_whether_all_was_read(capsys, tmp_path) -> None:
+    head = '{"model": "Qwen3-32B", "engine": "vllm", "ttft_ms": 120, "tpot_ms": 20, "concurrency": 4}'
+    broken = tmp_path / "runs.jsonl"
+    broken.write_text(f"{head}\nhalf a li\n{head}\n", encoding="utf-8")
+    status, out, _ = run(capsys, broken)
+    assert status == 2 and "2 runs" in out and "runs.jsonl:2: Not a line" in out
+    broken.write_text(f"{head}\n{head}\n", encoding="utf-8")
+    assert run(capsys, broken)[0] == 0
+    assert run(capsys, FIXTURES / "vllm_serve_2026.json")[0] == 0  # some requests failed: read with care
+    with pytest.raises(SystemExit):
+        parser(Words("en")).parse_args(["read", "--help"])
+    assert "Exit status 2" in " ".join(capsys.readouterr().out.split())
 
 
 def test_control_characters_of_a_file_do_not_reach_the_terminal(capsys, tmp_path) -> None:

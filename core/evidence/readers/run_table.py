@@ -17,11 +17,13 @@ from core.errors import Problem
 from core.evidence.readers.common import Builder, Reading, bounded, lines, number, problem, text_of
 from core.evidence.readers.run_table_heads import Head, factor_of, head_of, unit_of
 from core.evidence.run import Run
+from core.strict_json import shortened
 
 KEY, WHOLE = "run_log", True
 _MOST_ROWS = 200_000
 _MOST_TOLD = 20
 _MOST_COLUMNS = 200
+_MOST_NAMED = 12
 _ENGINES = {
     "vllm": "vllm",
     "sglang": "sglang",
@@ -177,6 +179,9 @@ class _Row:
                 self._figure(head, header, cell)
             else:
                 self._setting(head, header, cell)
+        if self.made.rest.keys() - {"note"}:
+            names = ", ".join(sorted(self.made.rest.keys() - {"note"})[:_MOST_NAMED])
+            self.made.converted("columns_kept", names=shortened(names))
         return self.made.reading()
 
     def _setting(self, head: Head, header: str, cell: Any) -> None:
