@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import math
 import re
 import zipfile
@@ -334,15 +335,67 @@ def test_a_curve_does_not_run_through_the_words_of_a_limit():
     assert drawn.index("<polyline") < drawn.rindex("<rect", 0, label) < label
 
 
-def test_letters_of_a_pdf_are_in_points():
-    """Pixels of a page at 300 to the inch are too small to read."""
-    from gui.export import in_pages, in_points
+def laid_out(point, language):
+    from PySide6.QtGui import QGuiApplication, QImage
 
-    assert in_points("p { font-size: 20px; } b { font: 13px/1.5 Inter }") == (
-        "p { font-size: 13pt; } b { font: 8.45pt Inter }"
-    )
-    page = in_pages("<h2>Plots</h2><h2>Else</h2>", (), ("Plots",))
-    assert page == '<h2 style="page-break-before: always">Plots</h2><h2>Else</h2>'
+    from gui.export import _markup
+    from gui.paper import _laid_out, pieces_of
+    from gui.theme import load_fonts
+
+    assert QGuiApplication.instance() is not None
+    load_fonts()
+    words = Words(language)
+    report = report_of(point, words)
+    screen = QImage(1, 1, QImage.Format.Format_RGB32)
+    pictures = {one.key: None for one in report.pictures}
+    document = _laid_out(report_html(report, words, _markup), "Inter", pictures, screen)
+    return pieces_of(document), screen, document
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("name", ["8b", "32b"])
+def test_no_row_of_a_pdf_is_cut_and_no_heading_ends_a_page(qapp, points, name, language):
+    from gui.paper import HEIGHT, pages_of
+
+    pieces, _screen, _document = laid_out(points[name], language)
+    assert len(pieces) > 100
+    assert all(a.bottom <= b.bottom for a, b in itertools.pairwise(pieces))
+    pages = pages_of(pieces, HEIGHT)
+    assert pages[0].top == pieces[0].top and pages[-1].bottom == pieces[-1].bottom
+    assert all(a.bottom <= b.top + 0.01 for a, b in itertools.pairwise(pages))
+    held = 0
+    for page in pages:
+        head = page.head.height() if page.head is not None else 0.0
+        assert page.bottom - page.top + head <= HEIGHT + 0.01
+        inside = [p for p in pieces if page.top - 0.01 <= p.top < page.bottom - 0.01]
+        held += len(inside)
+        assert all(p.bottom <= page.bottom + 4.0 for p in inside)  # padding of a row touches the next
+        assert page is pages[-1] or not inside[-1].leads
+    assert held == len(pieces)
+    assert len(pages) <= 8
+
+
+def test_the_head_of_a_table_is_said_again_on_the_next_page():
+    from PySide6.QtCore import QRectF
+
+    from gui.paper import Piece, pages_of
+
+    head = QRectF(0, 0, 100, 10)
+    rows = [Piece(0, 10, True), Piece(10, 20)] + [Piece(10 * n, 10 * n + 10, head=head) for n in range(2, 9)]
+    pages = pages_of(rows, 45)
+    assert [(p.top, p.bottom, p.head is not None) for p in pages] == [
+        (0, 40, False),
+        (40, 70, True),
+        (70, 90, True),
+    ]
+
+
+def test_a_piece_taller_than_a_page_ends_with_it():
+    from gui.paper import Piece, pages_of
+
+    pages = pages_of([Piece(0, 10, True), Piece(10, 500), Piece(500, 520)], 100)
+    assert all(p.bottom - p.top <= 100 for p in pages)
+    assert pages[-1].bottom == 520
 
 
 def test_names_of_curves_stand_apart_from_labels():
