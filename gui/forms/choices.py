@@ -138,8 +138,7 @@ def links(scenario: Scenario, words: Words) -> list[Choice]:
     now = place.link
     group = place.tensor_parallel if place.tensor_parallel > 1 else place.group
     if group > 1 and link_of(device, place, group, False).kind == "network":
-        rate = f"{place.network_gbit_per_s:g}"
-        return [Choice(now, words("choices.links.network", rate=rate))]
+        return [Choice(now, words("choices.links.network"))]
     joined = group <= device.scale_up.max_devices or now == "scale_up"
     if device.scale_up.gbps_per_direction is None and device.pcie.gbps_per_direction is None:
         return [Choice(now, words("choices.links.unknown"))]

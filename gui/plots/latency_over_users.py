@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
+from core.explain.engine_notes import not_measured
 from core.planning.curves import WorkloadCurves
 from core.quantities import EXPECTED, HIGH, LOW, FloatArray
 from core.results import Estimate
@@ -124,6 +125,8 @@ class LatencyOverUsers(PlotPane):
         """What the band is, or which scenario is shown instead."""
         if self.curves is not None and self.curves.change is not None:
             return self.shown_with(self.curves.change)
+        if self.estimate is not None and not_measured(self.estimate.scenario) is not None:
+            return self.words("plots.latency_over_users.caption_generic")
         return super().caption()
 
     def missing(self, curves: WorkloadCurves, estimate: Estimate) -> tuple[str, ...]:

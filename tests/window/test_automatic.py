@@ -128,7 +128,17 @@ def test_a_group_beyond_one_server_is_shown_on_the_network(document: Document) -
     document.set_values([("deployment.accelerators", 16), ("deployment.tensor_parallel", 16)], "deployment")
     for language in LANGUAGES:
         [link] = choices.links(document.scenario, Words(language))
-        assert link.value == "auto" and "400 Gbit/s" in link.label
+        assert link.value == "auto" and link.label == Words(language)("choices.links.network")
+
+
+def test_a_band_of_what_nobody_measured_claims_no_measured_runs(window: MainWindow, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(window.plots_shown, timeout=30_000):
+        window.show()
+    latency, words = window.workspace.plots[1], window.words
+    measured, assumed = (words(f"plots.latency_over_users.caption{end}") for end in ("", "_generic"))
+    qtbot.waitUntil(lambda: latency.caption() == measured)
+    choose(window.document, "Gaudi 3")
+    qtbot.waitUntil(lambda: latency.caption() == assumed)
 
 
 @pytest.fixture
