@@ -33,7 +33,7 @@ def add_commands(commands: Any, words: Words) -> None:
     one.add_argument("--curve", action="store_true", help=words("cli.capacity.curve"))
     one.set_defaults(run=_capacity)
     one = _command(commands, words, "recommend")
-    one.add_argument("--verify", type=int, default=0, metavar="N", help=words("cli.recommend.verify"))
+    one.add_argument("--verify", type=int, default=3, metavar="N", help=words("cli.recommend.verify"))
     one.add_argument("--models", action="store_true", help=words("cli.recommend.models"))
     one.set_defaults(run=_recommend)
 

@@ -12,7 +12,7 @@ from core.reports import recommendation as report
 from core.serving.results import SimulationResult
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
-from core.units import show_count, show_time, show_tokens, three_digits
+from core.units import show_count, show_time, three_digits
 from core.words import Words, percent
 from gui.forms.model import size_text
 from gui.plots.price_plot import Point
@@ -326,7 +326,7 @@ def _model_row(runs: Runs, rank: str, fastest: float, words: Words) -> Row:
         Cell(three_digits(offer.output_tokens_per_second), medium, "warn" if "rate" in missed else ink),
         _bar(offer, fastest),
         Cell(show_count(offer.most_users), medium, "warn" if "users" in missed else ink),
-        Cell(show_tokens(runs.longest), medium, ink),
+        Cell(report.longest(runs), medium, ink),
     )  # fmt: skip
     spoken = f"{rank} {runs.model.name}, {cells[3].text}, {cells[7].text} tok/s"
     return Row(cells, " ".join(part for part in (spoken.strip(), *tips) if part))

@@ -293,11 +293,16 @@ def what_runs_text(state: WhatRuns, words: Words) -> str:
     return head + "\n\n" + "\n".join(lines) + "\n"
 
 
+def longest(runs: Runs) -> str:
+    """Tokens of the longest request; a dash where not all users have a place at once."""
+    return show_tokens(runs.longest) if runs.longest else "–"
+
+
 def _runs_row(runs: Runs) -> list[str]:
     return [
         runs.model.name,
         WEIGHT_FORMATS[runs.offer.combination.weights].label,
-        show_tokens(runs.longest),
+        longest(runs),
         show_count(runs.offer.most_users),
         _time(runs.offer.time_to_first_token),
         _time(runs.offer.time_per_output_token),

@@ -53,7 +53,8 @@ class Over:
 class SimulationResult:
     """A finished run, or what is known of one that goes on.
 
-    Distributions, rates and goodput are of the requests after the warm-up; ``records`` holds all.
+    Distributions are of the requests that came after the warm-up, rates and goodput of what was answered
+    then; ``records`` holds all.
     """
 
     scenario: Scenario
@@ -115,6 +116,8 @@ def summarise(
     since, until = (start, stop) if stable or not finished else _full(start, stop, admitted, finish)
     length = max(until - since, 1e-12)
     ended = done & (finish > since) & (finish <= until)
+    # Of the same requests as the throughput, so that it is never more.
+    served, _, _ = _meets(scenario, first, finish, arrival, output, ended)
     over = _over(replicas, clock, admitted, prompt, cached)
     time = max(clock, 1e-12)
     busy = sum(r.busy_prompts + r.busy_decodes for r in replicas)
@@ -137,7 +140,7 @@ def summarise(
         queue=distribution((admitted - arrival)[kept]),
         requests_per_second=float(ended.sum()) / length,
         output_tokens_per_second=_tokens_within(first, finish, output, done, since, until) / length,
-        goodput=float(good.sum()) / length,
+        goodput=float(served.sum()) / length,
         meeting=float(good.sum()) / counts,
         meeting_first_token=float(good_first.sum()) / counts,
         meeting_per_token=float(good_each.sum()) / counts,

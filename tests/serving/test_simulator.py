@@ -445,3 +445,14 @@ def test_without_prefix_caching_what_prompts_share_is_read_for_each():
     )
     assert cached.time_to_first_token.mean < 0.8 * plain.time_to_first_token.mean
     assert plain.time_to_first_token.mean == alone.time_to_first_token.mean
+
+
+@pytest.mark.parametrize("rate", [1.0, 8.0, 60.0])
+def test_goodput_is_a_part_of_the_throughput(rate):
+    """All of it where every request meets its targets, a part else, also of an overloaded service."""
+    settings = {"simulation__requests": 600, "simulation__duration_s": 1e6, "simulation__seed": 3}
+    result = simulate(open_service(rate, targets__time_to_first_token_s=2.0, **settings))
+    assert result.goodput <= result.requests_per_second
+    if result.meeting == 1.0:
+        assert result.goodput == result.requests_per_second
+    assert (rate < 60.0) == (result.meeting == 1.0)
