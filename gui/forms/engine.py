@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from core.errors import InferometerError
-from core.explain.automatic import automatic
 from core.explain.ledger_names import has_cuda
 from core.model.cache import recurrent_state_elements
 from core.spec.architecture import LatentAttention
@@ -15,13 +14,13 @@ from gui.document import Document
 from gui.fields.binder import ChoicesOf
 from gui.fields.binder import build as bind
 from gui.fields.choice_edit import ChoiceEdit
-from gui.fields.quantity_edit import QuantityEdit
 from gui.fields.row import Changes, FieldRow
 from gui.forms import choices
 from gui.forms.consequences import draft_changes, engine_changes, has_experts, layout_changes
 from gui.forms.layouts import Layout, layout_of
 from gui.forms.parts import Part
 from gui.forms.row_group import Item, MoreRows, RowGroup, always
+from gui.forms.stands_for import stands_for
 from gui.widgets.copy_button import CopyButton
 
 
@@ -70,15 +69,9 @@ class _Fields:
         empty: str = "forms.engine_default",
         dot: bool = True,
     ) -> Item:
-        def stands_for(scenario: Scenario, editor: QuantityEdit) -> str:
-            """What an empty field becomes."""
-            value = automatic(scenario, path)
-            if value is None:
-                return self._words("forms.by_memory" if scenario.engine.name == "sglang" else empty)
-            return self._words(f"{empty}_is", value=editor.text_of(value))
-
+        own = stands_for(path, self._words, empty)
         make = partial(
-            bind, self._document, path, self._words, choices=offered, changes=changes, placeholder=stands_for
+            bind, self._document, path, self._words, choices=offered, changes=changes, placeholder=own
         )
         return Item(path, make, when, dot)
 

@@ -16,6 +16,7 @@ from gui.fields.row import FieldRow
 from gui.fields.segmented import Segmented
 from gui.forms import choices
 from gui.forms.row_group import Item, MoreRows, RowGroup
+from gui.forms.stands_for import stands_for
 from gui.icons import icon
 from gui.theme import theme
 from gui.widgets import paint
@@ -187,10 +188,12 @@ class SimulateForm(SettingsForm):
         return self._item(f"simulation.{name}_spread", when, unit="")
 
     def _limits(self) -> list[Item]:
-        auto = self._words("choices.auto")
         names = ("max_num_seqs", "max_num_batched_tokens", "chunked_prefill_size", "max_batch_size")
         return [
-            *(self._item(f"engine.{name}", placeholder=auto) for name in (*names, "n_parallel")),
+            *(
+                self._item(path, placeholder=stands_for(path, self._words))
+                for path in (f"engine.{name}" for name in (*names, "n_parallel"))
+            ),
             self._item("simulation.static_batch"),
             self._item("simulation.batch_wait_s"),
             self._item("engine.max_model_len", lambda s: s.engine.name != "textbook"),
