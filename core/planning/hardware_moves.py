@@ -14,7 +14,7 @@ from core.errors import InvalidScenario
 from core.explain.precision import cache_caution, task_of, weight_caution
 from core.explain.verdict import phrase_of
 from core.latency.machine import compute_format, peak_flops
-from core.memory.capacity import Change, smallest_change_that_fits, starts
+from core.memory.capacity import Change, smallest_change_that_fits, smallest_changes, starts
 from core.memory.device import driver_total_bytes
 from core.planning.moves import BY_LAYERS, SERVERS, engine_changes
 from core.planning.suggestion import Move
@@ -36,6 +36,7 @@ _CHEAPER = 0.85
 _HEADROOM = 1.1  # of the bound over what is needed: the estimate adds what the bound leaves out
 _FIRST = 30.0  # points by which the change that the verdict names leads, but for one that meets every target
 _KEPT = 3  # devices that are estimated
+_STEP = 1.15  # times the memory or bandwidth that makes another device of it
 
 
 def price_of(scenario: Scenario) -> float | None:
@@ -118,8 +119,14 @@ def _divided(scenario: Scenario, devices: int, tp: int) -> tuple[Change, ...]:
 
 
 def more_devices(point: Estimate) -> Iterator[Move]:
-    """Twice the devices of the same kind: shared by one copy of the model, or for a second copy."""
+    """Twice the devices of the same kind: shared by one copy of the model, or for a second copy.
+
+    Where nothing starts, as few as hold the model.
+    """
     scenario, place = point.scenario, point.scenario.deployment
+    if point.speed is None:
+        yield from _enough_devices(scenario)
+        return
     caution = _bought(scenario, 2 * place.accelerators)
     if scenario.accelerator.unified_memory and scenario.accelerator.scale_up.max_devices < 2:
         return  # a whole computer: there is no second one in it
@@ -134,10 +141,20 @@ def more_devices(point: Estimate) -> Iterator[Move]:
         return
     split = _divided(scenario, count, 2 * place.tensor_parallel)
     yield Move("more_devices", Phrase("advice.titles.split_over", values), split, 24, caution)
-    if point.speed is not None:
-        copy = (Change("deployment.accelerators", count),)
-        title = Phrase("advice.titles.second_copy", {**values, "copies": show_count(2 * place.replicas)})
-        yield Move("second_copy", title, copy, 24, caution)
+    copy = (Change("deployment.accelerators", count),)
+    title = Phrase("advice.titles.second_copy", {**values, "copies": show_count(2 * place.replicas)})
+    yield Move("second_copy", title, copy, 24, caution)
+
+
+def _enough_devices(scenario: Scenario) -> Iterator[Move]:
+    """The fewest devices of the same kind that hold the model together, unless that is told already."""
+    kinds = smallest_changes(scenario)
+    for number, changes in enumerate(kinds):
+        if number and changes[0].path == "deployment.accelerators":
+            count = int(str(changes[0].value))
+            values = {"count": show_count(count), "gpu": scenario.accelerator.name}
+            title = Phrase("advice.titles.split_over", values)
+            yield Move("more_devices", title, changes, 24, _bought(scenario, count))
 
 
 def _bought(scenario: Scenario, count: int) -> tuple[Phrase, ...]:
@@ -205,9 +222,32 @@ def other_devices(point: Estimate) -> Iterator[Move]:
         # What is enough by its price, then the rest by what it gains for its price.
         rank = np.where(enough, price, 1e6 + price / np.maximum(gain, 1e-6))
         order = np.argsort(np.where(good, rank, np.inf), kind="stable")
-    for index in order[:_KEPT]:
-        if good[index]:
-            yield _moved(scenario, field.devices[index], count)
+    for index in _distinct([int(i) for i in order if good[i]], scenario, field)[:_KEPT]:
+        yield _moved(scenario, field.devices[index], count)
+
+
+def _distinct(order: list[int], scenario: Scenario, field: _Field) -> list[int]:
+    """Of devices in order of their rank the first of each step in memory and bandwidth.
+
+    What is another edition of the own device, with the same arithmetic too, is no step at all.
+    """
+    own, weights = scenario.accelerator, WEIGHT_FORMATS[scenario.precision.weights]
+    known = (float(driver_total_bytes(own)), own.memory_bandwidth_gbps * 1e9)
+    peak = peak_flops(own, compute_format(own, weights))
+    kept: list[int] = []
+    for index in order:
+        device = field.devices[index]
+        sizes = (float(field.memory[index]), float(field.bandwidth[index]))
+        if _alike(sizes, known) and _alike((peak_flops(device, compute_format(device, weights)),), (peak,)):
+            continue
+        if not any(_alike(sizes, (float(field.memory[k]), float(field.bandwidth[k]))) for k in kept):
+            kept.append(index)
+    return kept
+
+
+def _alike(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """Whether no number is far from its counterpart."""
+    return all(1 / _STEP <= a / max(b, 1.0) <= _STEP for a, b in zip(one, other, strict=True))
 
 
 def _budget_share(point: Estimate) -> float:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QFocusEvent,
-    QHelpEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -14,7 +13,7 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from gui import icons
 from gui.theme import manager, theme
@@ -65,6 +64,7 @@ class RunList(QAbstractScrollArea):
             self.ticks &= set(keys)
         self.current = min(self.current, len(keys) - 1)
         self._hovered = -1
+        self.viewport().setToolTip("")
         self._measure()
 
     def __len__(self) -> int:
@@ -126,7 +126,15 @@ class RunList(QAbstractScrollArea):
         row = self._at(event.position().y())
         if row != self._hovered:
             self._hovered = row
+            self.viewport().setToolTip(self._tip(row))
             self.viewport().update()
+
+    def _tip(self, row: int) -> str:
+        """The whole row, of which the list may have no room for all."""
+        if row < 0:
+            return ""
+        line = self._line_of(row)
+        return plain("\n".join(filter(None, (line.title, line.caption, line.value))))
 
     def leaveEvent(self, event: QEvent) -> None:
         """No row any more."""
@@ -191,16 +199,6 @@ class RunList(QAbstractScrollArea):
         """And none without."""
         super().focusOutEvent(event)
         self.viewport().update()
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        """The whole row as a tip."""
-        if isinstance(event, QHelpEvent):
-            row = self._at(event.pos().y())
-            line = self._line_of(row) if row >= 0 else None
-            told = "" if line is None else "\n".join(filter(None, (line.title, line.caption, line.value)))
-            QToolTip.showText(event.globalPos(), plain(told), self)
-            return True
-        return super().viewportEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Rows in sight."""

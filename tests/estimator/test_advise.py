@@ -1,5 +1,6 @@
 """Advice: what is suggested was computed, helps, and is told honestly."""
 
+import itertools
 import math
 
 import pytest
@@ -205,3 +206,27 @@ def test_no_more_sequences_than_fit_where_the_cache_is_full(samples):
 def test_sequences_are_left_alone_where_all_users_fit(points):
     assert not points["good"].speed.users > points["good"].capacity.at_once
     assert "fewer_sequences" not in keys(advise(points["good"].scenario, points["good"], most=100))
+
+
+@pytest.mark.parametrize("device", ["A10", "L40S", "RTX 5090", "A100 SXM4 80GB", "H100 SXM5 80GB"])
+@pytest.mark.parametrize("users", [8, 64, 256])
+def test_gpus_that_are_proposed_differ_from_each_other_and_from_the_own(scenario, device, users):
+    """An edition with the same memory and bandwidth is no other advice."""
+    changed = with_values(scenario, {"accelerator": load_accelerator(device), "workload.users": users})
+    point = estimate(changed)
+    found = [s.estimate.scenario.accelerator for s in advise_steps(point) if s.key == "other_device"]
+    for one, other in itertools.combinations(found, 2):
+        sizes = one.memory_gb_nominal / other.memory_gb_nominal
+        rates = one.memory_bandwidth_gbps / other.memory_bandwidth_gbps
+        assert max(sizes, 1 / sizes, rates, 1 / rates) > 1.14, (one.name, other.name)
+    assert "A800 SXM4 80GB" not in {d.name for d in found} or device != "A100 SXM4 80GB"
+
+
+def test_a_model_that_one_gpu_cannot_hold_is_split_over_as_few_as_hold_it(scenario):
+    model, device = load_model("meta-llama/Llama-3.1-70B-Instruct"), load_accelerator("H100 SXM5 80GB")
+    large = with_values(scenario, {"model": model, "accelerator": device})
+    found = next(s for s in advise(large) if s.key == "more_devices")
+    place = found.estimate.scenario.deployment
+    assert (place.accelerators, place.tensor_parallel) == (4, 4)
+    fewer = {"deployment.accelerators": 2, "deployment.tensor_parallel": 2}
+    assert estimate(with_values(large, fewer)).speed is None  # 16 bits of 70.6e9 parameters: 66 GiB each
