@@ -80,9 +80,13 @@ def operator_table(found: tuple[OperatorRow, ...], words: Words) -> tuple[list[C
         Column(words("cli.validate.in_decode"), right=True),
         Column(words("cli.validate.in_prefill"), right=True),
     ]
+    timed = any(row.step_seconds is not None and row.decode_seconds is not None for row in found)
+    if timed:
+        of_step = ("a_step", "a_decode_step", "a_prefill_step")
+        columns += [Column(words(f"cli.validate.{key}"), right=True, spare=1) for key in of_step]
     rows = []
     for row in found:
-        name = words(f"operator_kinds.{row.kind}")
+        name = words(row.text_key)
         measured, decode, prefill = (
             _DASH if s is None else words.phrase(percent(s)) for s in (row.measured, row.decode, row.prefill)
         )
@@ -95,5 +99,8 @@ def operator_table(found: tuple[OperatorRow, ...], words: Words) -> tuple[list[C
             Cell(decode),
             Cell(prefill),
         )
+        if timed:
+            of_step = (row.step_seconds, row.decode_seconds, row.prefill_seconds)
+            cells += tuple(Cell(_DASH if s is None else str(show_time(s))) for s in of_step)
         rows.append(Row(cells, f"{name}: {measured}"))
     return columns, rows

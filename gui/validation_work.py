@@ -15,7 +15,7 @@ from core.estimator import estimate
 from core.evidence.calibrate import CalibrationResult, calibrate
 from core.evidence.causes import Cause, differs, looked_for
 from core.evidence.diagnose import Diagnosis, Observed, diagnose
-from core.evidence.operator_pairs import OperatorRow, operator_rows
+from core.evidence.operator_pairs import OperatorRow, rows_of_run
 from core.evidence.pairing import Comparison, Pair, pair_runs
 from core.evidence.readers.common import Reading, together
 from core.evidence.readers.detect import read_files, read_text
@@ -205,7 +205,7 @@ def operators(pair: Pair) -> Iterator[tuple[OperatorRow, ...]]:
             point = estimate(that_starts(pair.scenario))
         except InferometerError:
             point = None
-    yield operator_rows(pair.run.operators, point)
+    yield rows_of_run(pair.run, point)
 
 
 def calibrated(

@@ -9,7 +9,7 @@ from typing import Any
 from core.errors import Problem
 from core.estimator import estimate
 from core.evidence.causes import Cause, differs, likely_causes
-from core.evidence.operator_pairs import operator_rows
+from core.evidence.operator_pairs import rows_of_run
 from core.evidence.pairing import Comparison, LedgerRow, Pair
 from core.evidence.run import Run
 from core.evidence.run_scenario import that_starts
@@ -127,15 +127,20 @@ def _ledger(rows: Sequence[LedgerRow], words: Words) -> list[str]:
 
 
 def _operators(pair: Pair, words: Words) -> list[str]:
+    rows = rows_of_run(pair.run, _point(pair))
+    timed = any(row.step_seconds is not None and row.decode_seconds is not None for row in rows)
     keys = ("kind", "time", "calls", "measured", "in_decode", "in_prefill")
-    shown = [[words(f"cli.validate.{key}") for key in keys]]
-    for row in operator_rows(pair.run.operators, _point(pair)):
+    of_step = ("a_step", "a_decode_step", "a_prefill_step") if timed else ()
+    shown = [[words(f"cli.validate.{key}") for key in (*keys, *of_step)]]
+    for row in rows:
         shares = (
             "–" if s is None else words.phrase(percent(s)) for s in (row.measured, row.decode, row.prefill)
         )
         spent = [str(show_time(row.seconds)), show_count(row.calls)]
-        shown.append([words(f"operator_kinds.{row.kind}"), *spent, *shares])
-    return [f"  {line}" for line in table(shown, (1, 2, 3, 4, 5))]
+        times = (row.step_seconds, row.decode_seconds, row.prefill_seconds) if timed else ()
+        of_one = ("–" if s is None else str(show_time(s)) for s in times)
+        shown.append([words(row.text_key), *spent, *shares, *of_one])
+    return [f"  {line}" for line in table(shown, range(1, len(shown[0])))]
 
 
 def _point(pair: Pair) -> Estimate | None:
@@ -201,7 +206,7 @@ def _pair_tree(pair: Pair, causes: Sequence[Cause], words: Words) -> dict[str, A
             }
             for row in pair.ledger
         ],
-        "operators": [asdict(row) for row in operator_rows(pair.run.operators, _point(pair))]
+        "operators": [asdict(row) for row in rows_of_run(pair.run, _point(pair))]
         if pair.run.operators
         else [],
         "not_compared": [

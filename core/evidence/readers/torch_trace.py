@@ -1,7 +1,8 @@
 """Traces of the PyTorch profiler in Chrome's JSON: seconds and calls of every kernel.
 
 Events of the kinds "kernel", "gpu_memcpy" and "gpu_memset" ran on a device ("Kernel", "Memcpy", "Memset" in
-older versions); their durations are in microseconds.  The text comes in pieces and only one event is held
+older versions); their durations are in microseconds.  Where shapes were recorded, a kernel is kept with the
+shape of the matrix of the operator that launched it.  The text comes in pieces and only one event is held
 at a time, so that a trace of any size is read in little memory; reading stops at a limit, which is said.
 """
 
@@ -11,6 +12,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from core.evidence.operator_shapes import Shape, matrix_shape, named
 from core.evidence.readers.common import Builder, Reading, problem, text_of
 from core.evidence.run import Operator
 
@@ -25,6 +27,9 @@ _PIECE = 2**20
 _HEAD = 20_000
 _DEVICE_KINDS = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
 _EVENT = re.compile(r'\{\s*"(?:ph|name|cat|pid|ts|args|tid|dur|bp|id|s)"\s*:')
+_MOST_LINKS = 1_000_000  # of kernels to operators
+_MATRIX_OPERATOR = re.compile(r"(?:^|::|_)(?:\w*mm|\w*gemm\w*|linear|matmul)$", re.IGNORECASE)
+_OPERATOR_KINDS = frozenset({"cpu_op", "Operator"})
 _STEP = re.compile(r"ProfilerStep#\d{1,12}")
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -129,6 +134,8 @@ class _Trace:
         self._spans: dict[str, array[float]] = {}
         self._steps: set[str] = set()
         self._kept = 0
+        self._shapes: dict[int, Shape] = {}  # of the matrix, by the operator's number
+        self._launched: dict[int, int] = {}  # number of the operator by that of the launch
 
     def take(self, event: dict[str, Any]) -> None:
         """One event."""
@@ -138,9 +145,13 @@ class _Trace:
         if kind in ("user_annotation", "gpu_user_annotation", "cpu_op", "Operator") and _STEP.fullmatch(name):
             self._steps.add(name)
         if kind.lower() not in _DEVICE_KINDS or isinstance(duration, bool):
+            self._link(name, kind, event)
             return
         if not isinstance(duration, int | float) or not 0 <= duration < 1e15:
             return
+        shape = self._shape(event) if self._shapes else None
+        if shape is not None:
+            name = named(name[: _MOST_NAME - 30], shape)
         held = self._kernels.get(name)
         if held is None:
             key = name if len(self._kernels) < _MOST_NAMES else "…"
@@ -155,6 +166,32 @@ class _Trace:
             if spans is not None:
                 spans.extend((begin, begin + duration))
                 self._kept += 1
+
+    def _link(self, name: str, kind: str, event: dict[str, Any]) -> None:
+        """Remember the shape of a matrix operator, or which operator a launch belongs to."""
+        told = event.get("args")
+        if not isinstance(told, dict) or len(self._shapes) + len(self._launched) >= _MOST_LINKS:
+            return
+        number = told.get("External id", told.get("external id"))
+        if type(number) is not int:
+            return
+        if kind in _OPERATOR_KINDS and _MATRIX_OPERATOR.search(name):
+            shape = matrix_shape(told.get("Input Dims", told.get("Input dims")))
+            if shape is not None:
+                self._shapes[number] = shape
+        elif kind in ("cuda_runtime", "cuda_driver", "Runtime") and type(told.get("correlation")) is int:
+            self._launched[told["correlation"]] = number
+
+    def _shape(self, event: dict[str, Any]) -> Shape | None:
+        """The matrix that a kernel multiplies with; operators come before the kernels."""
+        told = event.get("args")
+        if not isinstance(told, dict):
+            return None
+        number = told.get("External id", told.get("external id"))
+        if type(number) is not int:
+            launch = told.get("correlation")
+            number = self._launched.get(launch) if type(launch) is int else None
+        return None if number is None else self._shapes.get(number)
 
     def head(self, text: str) -> None:
         """The devices and versions that stand before the events."""
