@@ -58,6 +58,9 @@ class FieldRow(QWidget):
         self._warning = ""  # what speaks against a value that is taken all the same
         self._remark = ""  # what the tooltip adds
         self.label_for: Callable[[Scenario], str] | None = None  # where the name depends on the scenario
+        self.why_not: Callable[[Scenario], str] | None = (
+            None  # why there is nothing to set; "" where there is
+        )
         name = words(f"fields.{path}.label")
         told = words(f"fields.{path}.help")
         editor.setAccessibleName(name)
@@ -103,6 +106,10 @@ class FieldRow(QWidget):
         if self.label_for is not None and self.label_for(scenario) != self.label.text():
             self.label.setText(self.label_for(scenario))
             self.editor.setAccessibleName(self.label.text())
+        if self.why_not is not None:
+            reason = self.why_not(scenario)
+            self.editor.setEnabled(not reason)
+            self.show_remark(reason)
         if not self._sending:
             self._start = {}
             if self._wanted:  # after all rows have followed the scenario

@@ -132,7 +132,7 @@ class _Fields:
                 [
                     item("deployment.nodes", when=_several),
                     item("deployment.network_gbit_per_s", when=_networked),
-                    item("deployment.prefill_accelerators", when=_several_copies),
+                    Item("deployment.prefill_accelerators", self._prefill, _several),
                 ],
                 words("forms.groups.servers"),
             ),
@@ -167,6 +167,16 @@ class _Fields:
 
         row = FieldRow(self._document, "engine.name", words, editor, show, changes)
         editor.chosen.connect(row.commit)
+        return row
+
+    def _prefill(self) -> FieldRow:
+        """Devices for prompts are whole copies of the model: with one copy there is none to set apart."""
+        words = self._words
+        row = bind(self._document, "deployment.prefill_accelerators", words)
+        row.why_not = lambda scenario: (
+            "" if _several_copies(scenario) else words("forms.prefill_needs_copies")
+        )
+        row.refresh(self._document.scenario)
         return row
 
     def _graphs(self) -> FieldRow:

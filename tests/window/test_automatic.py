@@ -109,6 +109,18 @@ def test_the_link_says_what_is_assumed_of_it(panel: FormsPanel, document: Docume
     assert not row.editor.isEnabled() and Words("en")("forms.link_idle") in row.editor.toolTip()
 
 
+def test_devices_for_prompts_are_offered_and_say_what_they_need(
+    panel: FormsPanel, document: Document
+) -> None:
+    choose(document, "H100 SXM5 80GB")
+    document.set_values([("deployment.accelerators", 4), ("deployment.tensor_parallel", 4)], "deployment")
+    row = panel.row_of("deployment.prefill_accelerators")
+    assert row is not None and not row.editor.isEnabled()
+    assert Words("en")("forms.prefill_needs_copies") in row.editor.toolTip()
+    document.set_value("deployment.tensor_parallel", 2)
+    assert row.editor.isEnabled() and row.editor.toolTip() == row.label.toolTip()
+
+
 def test_only_drafts_that_the_engine_has_are_offered(document: Document) -> None:
     """Ollama has none, mlx-lm takes a second model (their documentation)."""
     words = Words("en")
