@@ -87,7 +87,7 @@ def parse_trace(data: bytes) -> Trace:
     """The requests of a file's bytes.
 
     Raises UnreadableFile with ``trace.empty``, ``trace.not_text``, ``trace.columns`` {missing, found},
-    ``trace.number`` {line, column, text}, ``trace.negative`` {line, column, text}, ``trace.row`` {line},
+    ``trace.number``, ``trace.negative`` and ``trace.many_tokens`` {line, column, text}, ``trace.row`` {line},
     ``trace.too_many`` {limit} or ``trace.too_large`` {limit}.
     """
     if len(data) > MAX_BYTES:
@@ -95,12 +95,14 @@ def parse_trace(data: bytes) -> Trace:
     text = _decoded(data)
     if text is None or "\0" in text:
         raise UnreadableFile(Problem("trace.not_text"))
-    if not text.strip():
+    whole, text = text, text.lstrip()
+    if not text:
         raise UnreadableFile(Problem("trace.empty"))
-    if text.lstrip().startswith("{"):
-        return _trace(_objects(text))
+    above = whole[: len(whole) - len(text)].count("\n")  # blank lines
+    if text.startswith("{"):
+        return _trace(_objects(text, above))
     plain = _plain_table(text)
-    return _trace(_table(text)) if plain is None else plain
+    return _trace(_table(text, above)) if plain is None else plain
 
 
 def is_trace(head: bytes) -> bool:
@@ -154,9 +156,11 @@ class _Row:
     hashes: Any = None
 
 
-def _table(text: str) -> Iterator[_Row]:
+def _table(text: str, above: int) -> Iterator[_Row]:
+    """The rows; ``above``: lines before the heading.  Between semicolons a comma is a decimal mark."""
     head = text[: text.find("\n")] if "\n" in text else text
-    reader = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=head.count))
+    separator = max(",;\t", key=head.count)
+    reader = csv.reader(io.StringIO(text), delimiter=separator)
     try:
         names = [_plain_name(name) for name in next(reader)]
         places = _places(names)
@@ -164,10 +168,15 @@ def _table(text: str) -> Iterator[_Row]:
             if not any(cell.strip() for cell in cells):
                 continue
             if len(cells) <= max(p for p in places if p is not None):
-                raise UnreadableFile(Problem("trace.row", values={"line": reader.line_num}))
-            yield _Row(reader.line_num, *(None if p is None else cells[p] for p in places))
+                raise UnreadableFile(Problem("trace.row", values={"line": above + reader.line_num}))
+            row = [None if p is None else cells[p] for p in places]
+            if separator == ";":
+                row[:3] = [
+                    cell.replace(",", ".") if cell and cell.count(",") == 1 else cell for cell in row[:3]
+                ]
+            yield _Row(above + reader.line_num, *row)
     except csv.Error:
-        raise UnreadableFile(Problem("trace.row", values={"line": reader.line_num})) from None
+        raise UnreadableFile(Problem("trace.row", values={"line": above + reader.line_num})) from None
 
 
 def _plain_table(text: str) -> Trace | None:
@@ -205,8 +214,8 @@ def _first(names: list[str], known: tuple[str, ...]) -> int | None:
     return next((names.index(name) for name in known if name in names), None)
 
 
-def _objects(text: str) -> Iterator[_Row]:
-    for number, line in enumerate(text.splitlines(), 1):
+def _objects(text: str, above: int = 0) -> Iterator[_Row]:
+    for number, line in enumerate(text.splitlines(), above + 1):
         if not line.strip():
             continue
         try:
@@ -311,7 +320,7 @@ def _seven_digits(text: str) -> str:
 def _tokens(row: _Row, column: str, value: Any) -> int:
     number = _checked(row, column, value, _number(value))
     if number > _MOST_TOKENS:
-        raise _refused("trace.number", row, column, value)
+        raise _refused("trace.many_tokens", row, column, value)
     return round(number)
 
 

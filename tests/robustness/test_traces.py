@@ -90,7 +90,7 @@ def test_missing_fields_are_named_with_the_line():
         ("1,many,10", "trace.number"),
         ("1,nan,10", "trace.number"),
         ("1,10,1e999", "trace.number"),
-        ("1,10,99999999999999", "trace.number"),
+        ("1,10,99999999999999", "trace.many_tokens"),
         ("1,10", "trace.row"),
     ],
 )
@@ -211,3 +211,18 @@ def test_what_begins_as_a_trace_is_known():
         "模型,显存\n".encode("gb18030"),
     ):
         assert not is_trace(other)
+
+
+def test_commas_between_semicolons_are_decimal_marks():
+    found = parse_trace(b"timestamp;input;output\n0,5;100;10\n2,75;200;20\n")
+    assert found.arrival.tolist() == [0.0, 2.25] and found.prompt.tolist() == [100.0, 200.0]
+
+
+def test_blank_lines_above_the_heading_count():
+    assert len(parse_trace(b"\n\r\n  \ntimestamp,input,output\n0,100,10\n1,50,5\n")) == 2
+    with pytest.raises(UnreadableFile) as refused:
+        parse_trace(b"\n\ntimestamp,input,output\n0,100,10\n-1,50,5\n")
+    assert refused.value.problems[0].values["line"] == 5
+    with pytest.raises(UnreadableFile) as refused:
+        parse_trace(b'\n{"timestamp": 0, "input": 1, "output": 1}\n[]\n')
+    assert refused.value.problems[0].values["line"] == 3
