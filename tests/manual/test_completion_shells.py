@@ -1,4 +1,4 @@
-"""What zsh and fish offer while a command is typed, asked of the shells themselves; bash: test_commands.py."""
+"""What zsh and fish offer while a command is typed, asked of the shells; bash: test_commands.py."""
 
 import os
 import select
@@ -29,6 +29,8 @@ TYPED = [
 # Completes however fast is typed; writes down what zsh is given to offer, and goes on as before.
 _NOTED = """
 zstyle ':completion:*' insert-tab false
+zle-line-init() { print -n '<EDIT>' }
+zle -N zle-line-init
 compadd() {
     if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\\ * ]]; then builtin compadd "$@"; return; fi
     local -a offered
@@ -83,7 +85,7 @@ class Zsh:
         import pty
 
         self._offered = folder / "offered"
-        rc = f"PROMPT=\nautoload -U compinit\ncompinit -u -D\nsource {script}\n{_NOTED}\nprint READY\n"
+        rc = f"PROMPT=\nautoload -U compinit\ncompinit -u -D\nsource {script}\n{_NOTED}\n"
         (folder / ".zshrc").write_text(rc, encoding="utf-8")
         kept = {"HOME": str(folder), "ZDOTDIR": str(folder), "OFFERED": str(self._offered)}
         environ = {**kept, "PATH": os.environ["PATH"], "TERM": "dumb", "LANG": "C.UTF-8"}
@@ -98,17 +100,19 @@ class Zsh:
             start_new_session=True,
         )
         os.close(other)
-        self._wait_for(b"READY")
+        self._said = b""
 
     def _wait_for(self, word: bytes) -> None:
-        said, end = b"", time.monotonic() + 60
-        while word not in said:
-            assert time.monotonic() < end, said
+        end = time.monotonic() + 60
+        while word not in self._said:
+            assert time.monotonic() < end, self._said
             if select.select([self._end], [], [], 0.2)[0]:
-                said += os.read(self._end, 4096)
+                self._said += os.read(self._end, 4096)
+        self._said = self._said.partition(word)[2]
 
     def offers(self, typed: str) -> set[str]:
         """What it is given to offer after a key press of the tabulator."""
+        self._wait_for(b"<EDIT>")
         self._offered.write_text("", encoding="utf-8")
         os.write(self._end, typed.encode() + b"\t")
         os.write(self._end, b'\x15print DO""NE\n')  # the line is thrown away and another one run
