@@ -33,7 +33,7 @@ def derive_capacity(point: Estimate, key: str) -> Derivation | None:
     if maker is None:
         return None
     steps = (*pool_steps(point, plan), *maker(point, plan))
-    rule = _textbook_users(point, plan) if engine and key == "concurrent_users" else ()
+    rule = _textbook(point, plan, key) if engine else ()
     return Derivation(key, title, steps, textbook=rule, why=why if rule else ())
 
 
@@ -152,9 +152,20 @@ def _longest(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
     return (*steps, given("max_length_searched", found, _ENGINE, "context"))
 
 
-def _textbook_users(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
-    """Memory left divided by what a request keeps by the plain rule."""
+def _textbook(point: Estimate, plan: MemoryPlan, key: str) -> tuple[Step, ...]:
+    """Memory left divided by what a token, or a request, keeps by the plain rule."""
+    source = Phrase("derivation.sources.textbook")
     token = textbook_token(point.scenario)
-    length = Sym("L", point.scenario.workload.tokens_per_request, "tokens", "L_all")
-    rule = _on_all(plan, whole_down(_pool(plan) / (token[0].symbol * length)))
-    return (*token, worked("most_users", "C_max", rule, "count", Phrase("derivation.sources.textbook")))
+    each, pool = token[0].symbol, _pool(plan)
+    if key == "kv_tokens":
+        held = _on_all(plan, whole_down(pool / each))
+        return (*token, worked("kv_tokens", "T", held, "tokens", source))
+    if key == "max_length":
+        users = max(1, plan.users_on_one(plan.counted(point.scenario.workload.users)))
+        length = whole_down(pool / (each * Sym("C_1", users, "count", "C_1")))
+        return (*token, worked("max_length", "L_1", length, "tokens", source))
+    tokens = Sym("L", point.scenario.workload.tokens_per_request, "tokens", "L_all")
+    if key == "max_users_at_model_length":
+        tokens = Sym("L_max", point.scenario.engine.longest_request, "tokens", "L_max")
+    rule = _on_all(plan, whole_down(pool / (each * tokens)))
+    return (*token, worked("most_users", "C_max", rule, "count", source))

@@ -28,8 +28,11 @@ def derive_step(point: Estimate, speed: Speed, key: str) -> Derivation | None:
         return None
     phase: Phase = speed.decode if name == "decode" else speed.prefill
     title = Phrase(f"derivation.titles.{head}_{name}")
+    plain = point.scenario.engine.name != "textbook"
+    why = (Phrase("derivation.why.peak"), Phrase("derivation.why.starts")) if plain else ()
     if head == "step":
-        return Derivation(key, title, _whole(phase))
+        rule = _at_peak(point, phase, phase.operators, "step") if plain else ()
+        return Derivation(key, title, _whole(phase), textbook=rule, why=why if rule else ())
     if head == "roofline":
         return Derivation(key, title, _roofline(point, phase))
     found = next((o for o in phase.operators if o.key == operator), None)
@@ -38,7 +41,32 @@ def derive_step(point: Estimate, speed: Speed, key: str) -> Derivation | None:
     service = prepare(point.scenario)
     steps = _operator(point, service, speed, name, found)
     title = Phrase(f"derivation.titles.operator_{name}", {"operator": Phrase(f"operators.{operator}")})
-    return Derivation(key, title, steps)
+    rule = _at_peak(point, phase, (found,), "operator") if plain else ()
+    return Derivation(key, title, steps, textbook=rule, why=why if rule else ())
+
+
+def _at_peak(
+    point: Estimate, phase: Phase, operators: tuple[OperatorTime, ...], name: str
+) -> tuple[Step, ...]:
+    """The roofline as it is taught: the longer of computing at the peak and moving at the full bandwidth.
+
+    Nothing for what is neither: exchanges between devices, starts, overheads.
+    """
+    on_device = [o for o in operators if o.bound != "link"]
+    work, moved = sum(o.flops for o in on_device), sum(o.bytes for o in on_device)
+    if not work and not moved:
+        return ()
+    device, source = point.scenario.accelerator, Phrase("derivation.sources.textbook")
+    steps: list[Step] = []
+    if work:
+        peak = Sym("P", peak_flops(device, phase.compute_format), "FLOP/s", "P")  # type: ignore[arg-type]
+        _add(steps, worked("compute_time", "t_c", Sym("F", work, "FLOP", "F") / peak, "s", source, "flop"))
+    if moved:
+        full = Sym("B", device.memory_bandwidth_gbps * 1e9, "B/s", "B")
+        read = Sym("Q", moved, "GB", "Q") / full
+        _add(steps, worked("memory_time", "t_b", read, "s", source, "memory_bandwidth"))
+    longer: Expr = largest(*(s.symbol for s in steps)) if len(steps) > 1 else steps[0].symbol * 1
+    return (*steps, worked(name, "t", longer, "s", source, "roofline"))
 
 
 def _whole(phase: Phase) -> tuple[Step, ...]:

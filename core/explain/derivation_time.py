@@ -10,7 +10,7 @@ import numpy as np
 
 from core.explain import derivation_pools
 from core.explain.derivation_types import Derivation, Step, given, worked
-from core.explain.expression import Expr, Num, Sym, largest, least
+from core.explain.expression import Expr, Sym, largest, least
 from core.explain.textbook_rules import why_times
 from core.latency.protocol import StepPlan
 from core.latency.textbook import TextbookPlan, textbook_plan
@@ -131,7 +131,7 @@ def _first_token(point: Estimate, service: Service, speed: Speed) -> tuple[Step,
     count = add(worked("prompt_steps", "m", largest(prompt / room, 1), "count", Phrase(_ENGINE)))
     added = add(_added(terms, count, mixed, decode, plan))
     stages = Sym("s", float(plan.stages), "count", "s")
-    work = added + Num(0) if plan.stages == 1 else added + (stages - 1) * mixed / stages
+    work: Expr = added if plan.stages == 1 else added + (stages - 1) * mixed / stages
     own_time = work
     if not over.separate_prompts:
         own_time = work + count * decode if plan.stages == 1 else work + count * decode / stages
