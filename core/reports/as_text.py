@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 
+from core.explain.engine_notes import engine_notes
 from core.explain.ledger_names import line_name
 from core.planning.cost import Cost, running_cost
 from core.quantities import Range
@@ -33,9 +34,9 @@ def estimate_text(estimate: Estimate, words: Words) -> str:
         if (cost := running_cost(estimate)) is not None:
             blocks.append(_cost(cost, words))
     blocks.append(_capacity(estimate, words))
-    if estimate.notes:
-        lines = [f"  {words.problem(problem)}" for problem in estimate.notes]
-        blocks.append("\n".join([words("report.notes"), *lines]))
+    said = [*map(words.problem, estimate.notes), *map(words.phrase, engine_notes(estimate))]
+    if said:
+        blocks.append("\n".join([words("report.notes"), *(f"  {sentence}" for sentence in said)]))
     return "\n\n".join(blocks) + "\n"
 
 
