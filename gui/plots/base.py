@@ -26,6 +26,7 @@ from gui.theme import Theme, series_dash
 
 _GRIP = 8.0  # pixels beside the operating line that still take it
 _MAX_GHOSTS = 3
+_FEW_MARKS = 40
 _CLICK = 3.0  # pixels that a pointer may move between press and release
 
 
@@ -170,8 +171,16 @@ class PlotPane(Pane):
             if self.measured is not None:  # under the operating point
                 for panel, xs, ys in self.measured_at(self.measured):
                     paint_marks(draw, panel, xs, ys)
+                    self._keep_clear(draw, panel, xs, ys)
             self.decorate(draw, self.curves, self.estimate)
             self.grip_focus(draw)
+
+    def _keep_clear(self, draw: Draw, panel: Panel, xs: FloatArray, ys: FloatArray) -> None:
+        """No name stands on a measured mark, as long as they are few."""
+        if len(xs) <= _FEW_MARKS:
+            px, py = panel.pixels(xs, ys)
+            places = zip(px.tolist(), py.tolist(), strict=True)
+            draw.taken += [QRectF(x - 5, y - 5, 10, 10) for x, y in places if math.isfinite(x + y)]
 
     def read(self) -> tuple[str, str]:
         """At the pointer, and at the operating point."""
@@ -229,15 +238,14 @@ class PlotPane(Pane):
         x = panel.px(float(xs[seen][-1])) + 4
         badge(draw, x, panel.py(float(ys[seen][-1])), ghost.label, ghost.series, panel.rect)
 
-    def operating_line(self, draw: Draw, panels: list[Panel], users: float) -> QRectF:
-        """The accent line through the panels, from under its flag down; where the flag is."""
+    def operating_line(self, draw: Draw, panels: list[Panel], users: float) -> None:
+        """The accent line through the panels, from under its flag down."""
         x = panels[0].px(users)
-        flag = draw.flag(x, panels[0].rect.top(), self.users_text(users), panels[0].rect)
+        draw.flag(x, panels[0].rect.top(), self.users_text(users), panels[0].rect)
         top = panels[0].rect.top() + FLAG_HEIGHT * draw.theme.scale
         for panel in panels:
             start = top if panel is panels[0] else panel.rect.top()
             draw.line(x, start, x, round(panel.rect.bottom()), draw.theme.accent)
-        return flag
 
     def ring(self, draw: Draw, x: float, y: float) -> None:
         """The handle."""

@@ -233,13 +233,17 @@ class Draw:
         """Size of a flag."""
         return QSizeF(max(27.0, self.width(text, "caption_semibold") + 12), FLAG_HEIGHT * self.theme.scale)
 
+    def flag_place(self, x: float, top: float, text: str, bounds: QRectF) -> QRectF:
+        """Where a flag stands that is kept within ``bounds`` sideways."""
+        size = self.flag_size(text)
+        left = min(max(x - size.width() / 2, bounds.left()), bounds.right() - size.width())
+        return QRectF(QPointF(round(left), round(top)), size)
+
     def flag(self, x: float, top: float, text: str, bounds: QRectF) -> QRectF:
         """The number of the operating point on accent ground, kept within ``bounds`` sideways."""
         if not (math.isfinite(x) and math.isfinite(top)):
             return QRectF()
-        size = self.flag_size(text)
-        left = min(max(x - size.width() / 2, bounds.left()), bounds.right() - size.width())
-        rect = QRectF(QPointF(round(left), round(top)), size)
+        rect = self.flag_place(x, top, text, bounds)
         self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         self.painter.setPen(Qt.PenStyle.NoPen)
         self.painter.setBrush(self.theme.accent)

@@ -89,6 +89,7 @@ class LatencyOverUsers(PlotPane):
     def build(self) -> None:
         """Panels and curves."""
         self.parts = [self._part("first_token"), self._part("per_token")]
+        self._upright: list[tuple[float, float]] = []  # lines that the names of the panels make room for
         self.parts[-1].panel.x_text = show_count
         for part in self.parts:
             part.panel.headroom = 32.0
@@ -252,16 +253,11 @@ class LatencyOverUsers(PlotPane):
         is_set = curves.change is None and has_point(estimate)  # the curves are those of the scenario itself
         if self.pointer is not None:
             self.crosshair(draw, panels, self.pointer)
-        upright = []  # lines that the names of the panels make room for
+        self._titles(draw, curves, users if is_set else math.nan)
         if is_set:
-            flag = self.operating_line(draw, panels, users)
-            upright.append((flag.left(), flag.right()))
-        if curves.full_at < panels[0].x.end:
-            upright.append((panels[0].px(curves.full_at),) * 2)
+            self.operating_line(draw, panels, users)
         self._dots(draw, curves)
-        widest = max((panel.title for panel in panels), key=lambda name: draw.width(name, "caption_medium"))
         for part in self.parts:
-            panel_title(draw, part.panel, upright, widest)
             self._obstacles(draw, part, curves, estimate)
             panel = part.panel
             if is_set:
@@ -279,6 +275,21 @@ class LatencyOverUsers(PlotPane):
                     self.ghost_name(draw, panel, ghost, ghost.curves.load.users, values_of)
             self._target_name(draw, part, curves, estimate)
         self._full_name(draw, curves)
+
+    def _titles(self, draw: Draw, curves: WorkloadCurves, users: float) -> None:
+        """Names of the panels beside the operating line and its flag; still while it is dragged."""
+        panels = [part.panel for part in self.parts]
+        first = panels[0]
+        if not self._dragging:
+            self._upright = []
+            if math.isfinite(users):
+                flag = draw.flag_place(first.px(users), first.rect.top(), self.users_text(users), first.rect)
+                self._upright.append((flag.left(), flag.right()))
+            if curves.full_at < first.x.end:
+                self._upright.append((first.px(curves.full_at),) * 2)
+        widest = max((panel.title for panel in panels), key=lambda name: draw.width(name, "caption_medium"))
+        for panel in panels:
+            panel_title(draw, panel, self._upright, widest)
 
     def measured_at(self, marks: Marks) -> list[tuple[Panel, FloatArray, FloatArray]]:
         """First tokens above, times of a token below."""

@@ -213,6 +213,7 @@ class Pane(QWidget):
         current = theme()
         draw = Draw(painter, current)
         title, caption, is_reading = self._heading()
+        title = draw.elided(title, self.width(), "body_semibold")
         line = draw.text(0, current.px(_TITLE_LINE) / 2, title, current.ink, role="body_semibold")
         colour = current.ink2 if is_reading else current.ink3
         x, y = (line.right() + 11, current.px(_TITLE_LINE) / 2 + 1.0)

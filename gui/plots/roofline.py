@@ -105,7 +105,7 @@ class Roofline(Pane):
         top = max(roofs.peak, roofs.other_peak or 0.0, *(seen.roofs.peak for _, seen in self._others))
         least = min((dot.rate for dot in named), default=top / 1e3)
         self.x_axis = log_axis(min(x), max(x), 6)
-        self.y_axis = log_axis(min(least / _TERA, top / _TERA / 100), 1.8 * top / _TERA, 6, whole=False)
+        self.y_axis = log_axis(min(least / _TERA, top / _TERA / 30), 1.8 * top / _TERA, 6, whole=False)
         self.panel.x, self.panel.y = self.x_axis, self.y_axis
         self.panel.x_text = self.x_axis.text
         self.panel.x_unit = self.words("plots.roofline.x_unit", n="{n}")
@@ -262,8 +262,7 @@ class Roofline(Pane):
             own: tuple[tuple[float, float, Align], ...] = ((knee, -step, "left"), (right, -step, "right"))
             low: tuple[tuple[float, float, Align], ...] = ((right, step, "right"), (knee, step, "left"))
             for x, dy, align in (*own, *low) if rate == roofs.peak else (*low, *own):
-                bounds = panel.rect.adjusted(0, -4, 0, 0)
-                if draw.text_if_free(x, y + dy, text, colour, bounds, role=role, align=align):
+                if self._said(draw, x, y + dy, text, colour, align, role, over=4.0):
                     break
         ridge = roofs.peak / roofs.bandwidth
         at = panel.px(self.x_axis.place(ridge))
@@ -344,11 +343,18 @@ class Roofline(Pane):
         colour: QColor,
         align: Align,
         role: Role = "caption_medium",
+        over: float = 0.0,
     ) -> bool:
-        """A name where nothing stands; the dotted line of the knee gives way to it."""
+        """A name where nothing stands, ``over`` pixels above the panel at most; the dotted line of the knee
+        and the grid give way to it.
+        """
         rect = draw.rect_of(x, y, text, role, align)
-        if not self.panel.rect.contains(rect) or not draw.free(rect):
+        if not self.panel.rect.adjusted(0, -over, 0, 0).contains(rect) or not draw.free(rect):
             return False
+        for tick in self.panel.y.ticks[1:]:
+            row = self.panel.py(tick)
+            if rect.top() < row < rect.bottom():
+                draw.fill(QRectF(rect.left() - 2, round(row) - 2, rect.width() + 4, 4), draw.theme.canvas)
         if rect.left() - 2 < self._knee < rect.right() + 2:
             draw.fill(QRectF(round(self._knee) - 2, rect.top(), 4, rect.height()), draw.theme.canvas)
         draw.text(x, y, text, colour, role=role, align=align)

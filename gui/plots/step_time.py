@@ -44,6 +44,7 @@ class PhaseView(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.words = words
         self.phase: StepPhase | None = None
+        self.alike: Sequence[PhaseView] = (self,)  # tables that show the same columns
         self.muted = False
         self.others: tuple[StepGhost, ...] = ()
         self.row_height = _ROW
@@ -101,6 +102,8 @@ class PhaseView(QWidget):
             left, right = round(x), round(x + wide)
             found.append(QRectF(left, bar.top(), max(0, right - left - 1), bar.height()))
             x += wide
+        if found and x > bar.width() - 1:  # the last one ends where the table does
+            found[-1].setRight(bar.right())
         return found
 
     def row_box(self, index: int) -> QRectF:
@@ -114,6 +117,10 @@ class PhaseView(QWidget):
         """Key, left and width of the columns that have room; numbers end at the right of theirs."""
         t = theme()
         chosen = list(_COLUMNS)
+        needed = self._names()
+        # Work and bytes stand in the tip of a row as well: whole names are worth more.
+        while len(chosen) > 3 and self.width() - sum(t.px(w) for _, w in chosen) < needed:
+            chosen.pop()
         while len(chosen) > 2 and self.width() - sum(t.px(w) for _, w in chosen) < t.px(_LEAST_NAME):
             chosen.pop()
         x = self.width() - sum(t.px(w) for _, w in chosen)
@@ -122,6 +129,13 @@ class PhaseView(QWidget):
             found.append((key, float(x), float(t.px(wide))))
             x += t.px(wide)
         return found
+
+    def _names(self) -> float:
+        """Pixels of the longest name of this table and of the one beside it."""
+        t = theme()
+        phases = [view.phase for view in self.alike if view.phase is not None]
+        widths = [paint.width(t.font("body"), row.name) for phase in phases for row in phase.rows]
+        return t.px(18) + max(widths, default=0.0) + 4
 
     # -- painting --------------------------------------------------------------------------------
 
@@ -306,6 +320,8 @@ class StepTime(QWidget):
         self._note = ""  # above both: what is shown, when it is not the scenario that is set
         self._empty: tuple[str, ...] = ()
         self.phases = (PhaseView(words, self), PhaseView(words, self))
+        for view in self.phases:
+            view.alike = self.phases
         for view, name in zip(self.phases, ("prefill", "decode"), strict=True):
             view.chosen.connect(lambda key, name=name: self._choose(name, key))
         self.costs = CostLine(words, self)

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtCore import QPointF
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -14,7 +15,7 @@ from core.spec.scenario import Scenario
 from core.words import Words
 from gui import theme as themes
 from gui.plots.base import PlotPane
-from gui.plots.draw import Draw
+from gui.plots.draw import Draw, text_width
 from gui.plots.latency_over_users import LatencyOverUsers
 from gui.plots.memory_over_users import MemoryOverUsers
 from gui.plots.scales import span_axis, value_axis
@@ -123,14 +124,33 @@ def test_names_of_lengths_stay_out_of_the_bands_below(qtbot: QtBot, scenario: Sc
             assert y < pane.panel.py(pane.thin_top), text
 
 
-def test_names_of_panels_stand_still_while_the_handle_passes(qtbot: QtBot, scenario: Scenario) -> None:
+PANELS = ("first token", "per output")
+
+
+def test_names_of_panels_stand_still_while_the_handle_is_dragged(qtbot: QtBot, scenario: Scenario) -> None:
+    pane = shown(LatencyOverUsers, qtbot, scenario, workload__users=16)
     places: dict[str, set[float]] = {}
+    texts(pane)
+    pane._press(QPointF(pane.area.panels[0].px(16), pane.area.panels[0].rect.center().y()))
+    assert pane._dragging
     for users in range(1, 31):
-        pane = shown(LatencyOverUsers, qtbot, scenario, workload__users=users)
+        changed = with_values(scenario, {"workload.users": users})
+        pane.show(workload_curves(changed, estimate(changed)), estimate(changed))
         for text, (left, _) in texts(pane).items():
-            if text.startswith(("first token", "per output")):
-                places.setdefault(text, set()).add(round(left - pane._gutter))
-    assert places and all(len(found) == 1 for found in places.values())
+            if text.startswith(PANELS):
+                places.setdefault(text, set()).add(round(left))
+    assert len(places) == 2 and all(len(found) == 1 for found in places.values())
+
+
+@pytest.mark.parametrize("users", range(1, 31))
+def test_names_of_panels_keep_clear_of_a_handle_at_rest(qtbot: QtBot, scenario: Scenario, users: int) -> None:
+    pane = shown(LatencyOverUsers, qtbot, scenario, workload__users=users)
+    line = pane.area.panels[0].px(users)
+    said = {text: left for text, (left, _) in texts(pane).items() if text.startswith(PANELS)}
+    assert len(said) == 2 and len(set(said.values())) == 1
+    for text, left in said.items():
+        right = left + text_width(text, "caption_medium")
+        assert not left - 13 < line < right + 13, "the flag is 27 pixels wide"
 
 
 @pytest.mark.parametrize("users", [*range(1, 60, 3), 200, 2000])

@@ -240,7 +240,7 @@ def test_a_range_says_no_more_than_it_knows(gallery: ModuleType, words: Words) -
     base = gallery.misses()
     endless = replace(base.speed, time_to_first_token=Range(2.13, math.inf, math.inf), users=math.inf)
     first = cards_of(replace(base, speed=endless), words)[0]
-    assert (first.value, first.note, first.has_bullet) == ("–", "", False)
+    assert (first.value, first.note, first.has_bullet) == ("—", "", False)  # as where nothing starts
     half = replace(base.speed, time_to_first_token=Range(2.13, 3.0, math.inf))
     assert cards_of(replace(base, speed=half), words)[0].note == "from 2.13"
     exact = replace(base.speed, output_throughput=Range(511.9, 512.0, 512.1))
