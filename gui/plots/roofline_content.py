@@ -91,7 +91,7 @@ def wrapped(parts: Sequence[str], mark: str, fits: Callable[[str], bool]) -> lis
     lines: list[str] = []
     for part in parts:
         longer = f"{lines[-1]}{mark}{part}" if lines else part
-        if lines and fits(longer):
+        if lines and fits(longer + mark.rstrip()):  # with what ends a line
             lines[-1] = longer
         else:
             if lines:
