@@ -4,7 +4,7 @@ vLLM V1        one token budget for decodes and chunks of prompts, running reque
                enters when its first chunk has blocks; the last one in is preempted when they run out.
 vLLM < 0.8     prompts in steps of their own, before decodes.
 SGLang         prompts before decodes; a request enters when the answers of all have room as far as a
-               falling share of them goes (new_token_ratio); the one with the shortest answer is retracted.
+               share of them goes (core.serving.answer_share); the one with the shortest answer is retracted.
 TensorRT-LLM   in-flight batching: no eviction, room for the whole answer is kept (default), or as
                much as fits, and the last one in is paused.
 llama.cpp      slots of fixed size, prompts beside decodes.

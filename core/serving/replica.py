@@ -10,9 +10,10 @@ from array import array
 from collections import deque
 from heapq import heappop, heappush
 
+from core.serving.answer_share import AnswerShare
 from core.serving.cache_pool import CachePool
 from core.serving.decoding import Decoding
-from core.serving.policies import FIRST_SHARE, LAST_SHARE, MOST_COUNTED, SHARE_STEPS, Settings
+from core.serving.policies import MOST_COUNTED, Settings
 from core.serving.requests import Active, Records
 from core.serving.step_table import StepTable
 from core.serving.timeline import Gaps, Timeline
@@ -45,6 +46,7 @@ class Replica:
         self.reading: list[Active] = []
         self.running: dict[int, Active] = {}  # all inside, in the order they came
         self.decoding = Decoding(pool, settings.policy.admission != "whole")
+        self._share = AnswerShare()
         self.approaching = 0  # between the client and the queue
         self.timeline = Timeline()
         self.gaps = Gaps()
@@ -298,11 +300,11 @@ class Replica:
 
     def _has_share(self, active: Active, room: int, done: int) -> bool:
         """SGLang's budget: the prompt, and of all answers to come a share that falls with the steps."""
-        if not self.running:
-            return True
         decoding = self.decoding
-        fallen = min(1.0, decoding.step / SHARE_STEPS)
-        share = FIRST_SHARE - (FIRST_SHARE - LAST_SHARE) * fallen
+        if not self.running:
+            self._share.begin(decoding.step)
+            return True
+        share = self._share.at(decoding.step)
         to_come = decoding.ending - decoding.n * decoding.step
         to_come += sum(min(other.output - other.made, MOST_COUNTED) for other in self.reading)
         own = active.target - done + min(active.output - active.made, MOST_COUNTED)
@@ -347,6 +349,8 @@ class Replica:
             decoding.cache.release(active.chain[: active.held])
         active.blocks = active.held = active.done = 0
         self.waiting.appendleft(active)
+        if self.policy.admission == "share":
+            self._share.retracted(decoding.step, self.running.values())
 
     # -- booking -----------------------------------------------------------------------------------
 

@@ -18,6 +18,8 @@ from core.errors import InvalidScenario
 from core.estimator import estimate
 from core.memory.build import plan_memory
 from core.quantities import EXPECTED
+from core.serving.answer_share import AnswerShare
+from core.serving.requests import Active
 from core.serving.simulator import Run, simulate
 from core.serving.steady_state import closed_loop, prepare
 from core.serving.step_table import StepTable
@@ -456,3 +458,27 @@ def test_goodput_is_a_part_of_the_throughput(rate):
     if result.meeting == 1.0:
         assert result.goodput == result.requests_per_second
     assert (rate < 60.0) == (result.meeting == 1.0)
+
+
+def test_sglang_leaves_room_for_a_share_of_the_answers():
+    """0.7, falling to 0.098 over 600 steps; after a retraction what answers have really taken."""
+    share = AnswerShare()
+    assert share.at(0) == pytest.approx(0.7)
+    assert share.at(300) == pytest.approx(0.5 * (0.7 + 0.098))
+    assert share.at(600) == share.at(10_000) == pytest.approx(0.098)
+    left = [Active(number, 100, 1000) for number in range(4)]
+    for active in left:
+        active.made, active.finish = 300, -1
+    share.retracted(700, left)
+    assert share.at(700) == pytest.approx((4 * 300 + 4 * 20) / 4000)
+    share.begin(800)
+    assert share.at(800) == pytest.approx(0.7)
+
+
+def test_sglang_retracts_seldom_where_vllm_preempts_often():
+    crowd = {"workload__users": 500, "workload__output_tokens": 2000, "simulation__requests": 3000}
+    often, seldom = (
+        simulate(service(engine__name=name, engine__version=version, simulation__duration_s=1e7, **crowd))
+        for name, version in (("vllm", "0.21"), ("sglang", "0.5.6"))
+    )
+    assert 0 < seldom.preemptions < 0.4 * often.preemptions
