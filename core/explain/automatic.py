@@ -1,7 +1,8 @@
-"""What a setting that is left to the engine becomes: its default for this model and device."""
+"""What a setting that is left to the engine becomes: its default for this model and device.
 
-from core.memory import llama_rules, mlx, sglang, tensorrt_llm, vllm_rules
-from core.memory.device import driver_total_bytes
+Each engine's rules are imported when its settings are asked for: a start needs those of one engine.
+"""
+
 from core.spec.scenario import Scenario
 from core.units import GIB
 
@@ -28,12 +29,19 @@ def automatic(scenario: Scenario, path: str) -> float | None:
         return _of_sglang(scenario, setting)
     if name == "trtllm":
         return _of_tensorrt_llm(setting)
-    if name == "mlx" and setting == "wired_limit_gib":
-        return round(mlx.wired_limit(scenario, driver_total_bytes(scenario.accelerator)) / GIB, 2)
-    return None
+    return _of_mlx(scenario) if name == "mlx" and setting == "wired_limit_gib" else None
+
+
+def _of_mlx(scenario: Scenario) -> float:
+    from core.memory import mlx
+    from core.memory.device import driver_total_bytes
+
+    return round(mlx.wired_limit(scenario, driver_total_bytes(scenario.accelerator)) / GIB, 2)
 
 
 def _of_llama(scenario: Scenario, setting: str) -> float | None:
+    from core.memory import llama_rules
+
     engine = scenario.engine
     batch = max(llama_rules.n_ubatch(engine), int(llama_rules.rules()["n_batch"]["value"]))
     known: dict[str, float] = {
@@ -48,6 +56,8 @@ def _of_llama(scenario: Scenario, setting: str) -> float | None:
 
 
 def _of_vllm(scenario: Scenario, setting: str) -> float | None:
+    from core.memory import vllm_rules
+
     engine, device = scenario.engine, scenario.accelerator
     if setting == "max_num_seqs":
         return vllm_rules.max_num_seqs(engine, device)
@@ -57,6 +67,8 @@ def _of_vllm(scenario: Scenario, setting: str) -> float | None:
 def _of_sglang(scenario: Scenario, setting: str) -> float | None:
     if setting not in ("chunked_prefill_size", "mem_fraction_static"):
         return None
+    from core.memory import sglang
+
     found = sglang.defaults(scenario.engine, scenario.accelerator, scenario.deployment)
     return found.chunk if setting == "chunked_prefill_size" else found.fraction
 
@@ -68,7 +80,11 @@ def _of_tensorrt_llm(setting: str) -> float | None:
         "max_num_batched_tokens": "max_num_tokens",
     }
     key = keys.get(setting)
-    return None if key is None else float(tensorrt_llm.rules()[key]["value"])
+    if key is None:
+        return None
+    from core.memory import tensorrt_llm
+
+    return float(tensorrt_llm.rules()[key]["value"])
 
 
 def backend_of(scenario: Scenario) -> str:

@@ -2,7 +2,6 @@
 
 import math
 
-from core.memory import sglang
 from core.memory.llama_rules import n_parallel, n_ubatch, rules
 from core.memory.vllm_rules import max_num_batched_tokens, max_num_seqs
 from core.spec.accelerator import Accelerator
@@ -20,6 +19,8 @@ def batch_limits(engine: Engine, device: Accelerator) -> tuple[float, float]:
     if engine.name == "textbook":
         return float(engine.max_num_seqs or _NO_LIMIT), _NO_LIMIT
     if engine.name == "sglang":
+        from core.memory import sglang  # not needed by others
+
         chunk = sglang.defaults(engine, device, Deployment()).chunk  # goes by the device's memory
         return float(engine.max_num_seqs or _NO_LIMIT), float(chunk)
     if engine.name == "trtllm":
