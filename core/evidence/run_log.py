@@ -13,7 +13,7 @@ import json
 import os
 import sqlite3
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from core.strict_json import shortened
 
 DATABASE = "runs.sqlite"  # in the user's data folder
 WAIT_S = 10.0  # for another window that writes
-_PIECE = 2000  # runs that are decoded together
+_PIECE = 400  # texts that are decoded together: no other thread runs meanwhile
 _KNOWN = frozenset((name, statistic) for name in FIGURES for statistic in STATISTICS)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -329,36 +329,44 @@ def _failure(error: Exception, path: Path, writing: bool) -> InferometerError:
     return kind(Problem(name, values={"path": shown, "reason": reason}))
 
 
-def _entries(rows: Sequence[tuple[Any, ...]], shapes: dict[int, _Shape]) -> tuple[tuple[Entry, ...], int]:
-    """The entries of rows, and the number of those that are damaged."""
+def _entries(rows: list[tuple[Any, ...]], shapes: dict[int, _Shape]) -> tuple[tuple[Entry, ...], int]:
+    """The entries of rows, which are used up, and the number of those that are damaged.
+
+    Bit by bit: an interface that waits for its turn gets it between two pieces, and nothing large is freed
+    at once.
+    """
     found: list[Entry] = []
+    settings: dict[Any, Setting | None] = {}
+    every = len(rows)
+    rows.reverse()
     # Hundred thousands of objects that all stay: looking for circles among them would take most of the time.
     collecting = gc.isenabled()
     gc.disable()
     try:
-        settings = _settings([row[3] for row in rows])
-        for at in range(0, len(rows), _PIECE):
-            piece = rows[at : at + _PIECE]
+        while rows:
+            piece = [rows.pop() for _ in range(min(_PIECE, len(rows)))]
+            _learn([row[3] for row in piece], settings)
             for row, tree in zip(piece, _trees([row[2] for row in piece]), strict=True):
                 shape, setting = shapes.get(row[4]), settings.get(row[3])
                 if shape is not None and setting is not None:
                     entry = _entry(row, tree, setting, shape)
                     if entry is not None:
                         found.append(entry)
+        while settings:
+            settings.popitem()
     finally:
         if collecting:
             gc.enable()
-    return tuple(found), len(rows) - len(found)
+    return tuple(found), every - len(found)
 
 
-def _settings(texts: list[Any]) -> dict[Any, Setting]:
-    """Every setting that is not damaged, by its text: runs of a sweep share them."""
-    found: dict[Any, Setting] = {}
-    distinct = list(dict.fromkeys(texts))
-    for text, tree in zip(distinct, _trees(distinct), strict=True):
+def _learn(texts: list[Any], known: dict[Any, Setting | None]) -> None:
+    """Add the settings of these texts, None for one that is damaged: runs of a sweep share them."""
+    new = [text for text in dict.fromkeys(texts) if text not in known]
+    for text, tree in zip(new, _trees(new), strict=True):
+        known[text] = None
         with contextlib.suppress(InferometerError):
-            found[text] = setting_of(tree)
-    return found
+            known[text] = setting_of(tree)
 
 
 def _trees(texts: list[Any]) -> list[Any]:
