@@ -13,9 +13,11 @@ from core.serving.results import SimulationResult
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.units import show_count, show_time, three_digits
-from core.words import Words, percent
+from core.words import Phrase, Words, percent
 from gui.forms.model import size_text
 from gui.plots.price_plot import Point
+from gui.recommend_entry import Entry, hardware_name, what
+from gui.recommend_points import price_points, size_points
 from gui.search_work import Found
 from gui.theme import Role
 from gui.widgets.grid_table import Cell, Column, Row
@@ -31,41 +33,9 @@ MODEL_HEADS = (
     "users", "longest",
 )  # fmt: skip
 _SPARE = {"bar": 1, "parallel": 2, "size": 3, "users": 4, "longest": 5, "state": 6, "weights": 7}
+_LEAST = {"hardware": 216, "model": 260}  # px of the columns that stretch
 _BY_ENERGY = "energy"  # a rank, and the column that only it has
 _RIGHT = frozenset({"price", "first_token", "per_token", "throughput", "users", "size", "longest", "energy"})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Entry:
-    """What a row stands for."""
-
-    offer: Offer
-    runs: Runs | None = None
-
-    @property
-    def key(self) -> tuple[str, int, str, str]:
-        """The same entry in another state of the search."""
-        model = self.runs.model.id if self.runs else ""
-        return self.offer.device.name, self.offer.count, self.offer.combination.weights, model
-
-
-def what(offer: Offer, words: Words) -> str:
-    """ "4 × RTX 3090, AWQ INT4"."""
-    return words.phrase(report.hardware(offer.combination))
-
-
-def hardware_name(offer: Offer) -> str:
-    """ "4 × RTX 3090"."""
-    return f"{show_count(offer.count)} × {offer.device.name}"
-
-
-def of_entry(entry: Entry, words: Words) -> str:
-    """An entry in a few words: the hardware, or the model with its format."""
-    if entry.runs is None:
-        other = report.settings(entry.offer)
-        named = what(entry.offer, words)
-        return named if other is None else words("recommend.joined", first=named, second=words.phrase(other))
-    return f"{entry.runs.model.name}, {WEIGHT_FORMATS[entry.offer.combination.weights].label}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +76,7 @@ def headline(found: Found, scenario: Scenario, words: Words) -> tuple[str, str]:
     if not state.finished:
         return words.phrase(report.headline(state)), _progress(state, words)
     if state.offers:
-        line = _with_note(state.offers[0], words.phrase(report.detail(state)), words)
-        return words.phrase(report.headline(state)), line
+        return words.phrase(report.headline(state)), words.phrase(_note_of(state) or report.detail(state))
     line = ""
     if state.near:
         near = state.near[0]
@@ -119,10 +88,22 @@ def headline(found: Found, scenario: Scenario, words: Words) -> tuple[str, str]:
     return words.phrase(report.headline(state)), line
 
 
-def _with_note(best: Offer, line: str, words: Words) -> str:
-    """The line, behind a warning where nobody measured what is named first."""
-    note = not_measured(best.scenario)
-    return line if note is None else words.sentences((words.phrase(note), line))
+def beside_note(found: Found, scenario: Scenario, words: Words) -> str:
+    """How many entries do, where a warning about the first has taken the line for it."""
+    state = found.state
+    if isinstance(state, WhatRuns):
+        return _models_counted(state, scenario, words) if _note_of(state) is not None else ""
+    whole = state.finished and _note_of(state) is not None
+    return words.phrase(report.detail(state)) if whole else ""
+
+
+def _note_of(state: Recommendation | WhatRuns) -> Phrase | None:
+    """A warning where nobody measured what is named first."""
+    if isinstance(state, WhatRuns):
+        best = next((runs.offer for runs in state.runs if runs.good), None)
+    else:
+        best = state.offers[0] if state.offers else None
+    return not_measured(best.scenario) if best is not None else None
 
 
 def _progress(state: Recommendation, words: Words) -> str:
@@ -145,9 +126,15 @@ def _models_headline(found: Found, state: WhatRuns, scenario: Scenario, words: W
     if not found.finished:
         share = percent(state.searched / max(1, state.total))
         return text, words("recommending.working_models", share=share, total=show_count(state.total))
-    values = {"good": show_count(len(good)), "near": show_count(len(state.runs) - len(good))}
-    line = words("recommending.models_detail", hardware=place, large=show_count(state.too_large), **values)
-    return text, _with_note(good[0].offer, line, words) if good else line
+    note = _note_of(state)
+    return text, _models_counted(state, scenario, words) if note is None else words.phrase(note)
+
+
+def _models_counted(state: WhatRuns, scenario: Scenario, words: Words) -> str:
+    place = f"{show_count(scenario.deployment.accelerators)} × {scenario.accelerator.name}"
+    good = sum(runs.good for runs in state.runs)
+    values = {"good": show_count(good), "near": show_count(len(state.runs) - good)}
+    return words("recommending.models_detail", hardware=place, large=show_count(state.too_large), **values)
 
 
 def near_reason(offer: Offer, words: Words) -> str:
@@ -182,8 +169,9 @@ def columns(heads: Sequence[str], share: float, words: Words) -> list[Column]:
             title = words("recommending.heads.verified", p=f"{100 * share:g}")
             made.append(Column(title, spare=_SPARE[head]))
         else:
-            title, stretch = words(f"recommending.heads.{head}"), head in ("hardware", "model")
-            made.append(Column(title, head in _RIGHT, stretch=stretch, spare=_SPARE.get(head, 0)))
+            title, least = words(f"recommending.heads.{head}"), _LEAST.get(head, 0)
+            spare = _SPARE.get(head, 0)
+            made.append(Column(title, head in _RIGHT, stretch=bool(least), spare=spare, least=least))
     return made
 
 
@@ -337,7 +325,7 @@ def failure_table(failures: Sequence[Failure], words: Words) -> tuple[list[Colum
     heads = [
         Column(words("recommending.why_heads.count"), width=112, fixed=True),
         Column(words("recommending.why_heads.reason")),
-        Column(words("recommending.why_heads.nearest"), stretch=True),
+        Column(words("recommending.why_heads.nearest"), stretch=True, least=560),
         Column("", width=104, spare=1),
     ]
     most = max([failure.count for failure in failures], default=1)
@@ -356,34 +344,6 @@ def failure_table(failures: Sequence[Failure], words: Words) -> tuple[list[Colum
     return heads, rows
 
 
-# -- points --------------------------------------------------------------------------------------
-
-
-def price_points(state: Recommendation, words: Words) -> list[Point]:
-    """Offers filled, near misses open; those without a price are left out."""
-    found: list[Point] = []
-    for offer, good in [*((o, True) for o in state.offers), *((o, False) for o in state.near)]:
-        if offer.price:
-            speed, name = offer.output_tokens_per_second, hardware_name(offer)
-            found.append(Point(offer.price, speed, name, good, offer.on_frontier, Entry(offer).key))
-    return found
-
-
-def size_points(state: WhatRuns) -> list[Point]:
-    """Models by their size."""
-    return [
-        Point(
-            float(runs.model.parameters),
-            runs.offer.output_tokens_per_second,
-            runs.model.name,
-            runs.good,
-            False,
-            Entry(runs.offer, runs).key,
-        )
-        for runs in state.runs
-    ]
-
-
 def with_offer(state: Recommendation, offer: Offer) -> Recommendation:
     """The state with an offer in place of the same one without a simulation."""
 
@@ -394,18 +354,3 @@ def with_offer(state: Recommendation, offer: Offer) -> Recommendation:
         )
 
     return replace(state, offers=put(state.offers), near=put(state.near))
-
-
-def size(value: float) -> str:
-    """3 B, 300 M."""
-    number, _, unit = size_text(value).partition(" ")
-    return f"{float(number.replace(',', '')):g} {unit}"
-
-
-def dollars(value: float) -> str:
-    """$3K, $100K, $1.2M."""
-    for size, unit in ((1e6, "M"), (1e3, "K")):
-        if value >= size:
-            text = f"{value / size:,.1f}".removesuffix(".0")
-            return f"${text}{unit}"
-    return f"${value:,.0f}"

@@ -16,7 +16,14 @@ from gui.plots.draw import Align, Draw
 from gui.plots.scales import Axis, value_axis
 from gui.theme import Role
 
+Sides = tuple[tuple[int, int, Align], ...]
 _NEAR = 12.0  # pixels
+# Places of a name: from the point to its beginning, its end or its middle.
+_SIDES: Sides = ((8, 0, "left"), (-8, 0, "right"), (0, -11, "centre"), (0, 11, "centre"))
+_FAR_SIDES: Sides = (
+    *((9, -11, "left"), (-9, -11, "right"), (9, 11, "left"), (-9, 11, "right")),
+    *((0, -22, "centre"), (0, 22, "centre"), (9, -22, "left"), (-9, -22, "right"), (0, -34, "centre")),
+)  # fmt: skip
 _MOST_NAMES = 30
 _WIDE = 12.0  # the fastest over the slowest, from which on heights are logarithmic
 
@@ -154,27 +161,22 @@ class PricePlot(Canvas):
         draw.line(frame.rect.left(), base, frame.rect.right(), base, t.axis)
 
     def _chosen_name(self, draw: Draw, point: Point) -> None:
-        """Always written: where nothing is free, above the point over whatever stands there."""
+        """Always written: further off where nothing beside it is free, at the last above the point."""
         t, at, rect = draw.theme, self.point_of(point), self._frame.rect
         draw.dot(at.x(), at.y(), t.accent, 6.0)
-        if self._name(draw, point, t.ink, "caption_semibold"):
+        if self._name(draw, point, t.ink, "caption_semibold", _FAR_SIDES):
             return
         wide = draw.width(point.label, "caption_semibold")
         x = min(max(at.x(), rect.left() + wide / 2 + 4), rect.right() - wide / 2 - 4)
         y = max(at.y() - t.px(13), rect.top() + t.px(6))
-        draw.fill(QRectF(x - wide / 2 - 3, y - t.px(8), wide + 6, t.px(16)), t.canvas)
         draw.text(x, y, point.label, t.ink, role="caption_semibold", align="centre")
 
-    def _name(self, draw: Draw, point: Point, colour: QColor, role: Role = "caption") -> bool:
+    def _name(
+        self, draw: Draw, point: Point, colour: QColor, role: Role = "caption", more: Sides = ()
+    ) -> bool:
         """Write the name where it covers nothing; False where there is no such place."""
         at = self.point_of(point)
-        sides: tuple[tuple[int, int, Align], ...] = (
-            (8, 0, "left"),
-            (-8, 0, "right"),
-            (0, -11, "centre"),
-            (0, 11, "centre"),
-        )
-        for dx, dy, align in sides:
+        for dx, dy, align in (*_SIDES, *more):
             x, y = at.x() + dx, at.y() + dy
             if align == "centre":  # at the edges as near as it goes
                 half, rect = draw.width(point.label, role) / 2, self._frame.rect

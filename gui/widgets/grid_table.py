@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
-    QColor,
     QFocusEvent,
     QHelpEvent,
     QKeyEvent,
@@ -16,14 +15,14 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QToolTip, QWidget
 
-from gui import icons
 from gui.theme import Role, manager, theme
 from gui.tips import plain
 from gui.widgets import paint
+from gui.widgets.grid_paint import paint_cell
 
 _HEAD = 30
 _PAD = 16
-_LEAST_STRETCHED = 196
+_LEAST = 196  # px of a column that stretches
 _MEASURED = 60  # rows that decide how wide a column is
 _BESIDE = 12  # more of it where the column before ends with numbers
 _INDENT = 8  # of texts, where a chosen row has its ground; without one they stand on the edge
@@ -42,6 +41,7 @@ class Column:
     spare: int = 0  # goes where there is no room, the lowest number first; 0: stays
     end: str = ""  # at the right of the title, over intervals
     fixed: bool = False  # never wider than its texts
+    least: int = 0  # px that a column that stretches keeps, where others can go; 0: the usual
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +191,13 @@ class GridTable(QAbstractScrollArea):
 
     def _slack(self) -> float:
         """What the columns that stretch can do without."""
-        least = theme().px(_LEAST_STRETCHED)
-        pairs = zip(self._columns, self._widths, strict=True)
-        return sum(max(0.0, wide - least) for column, wide in pairs if column.stretch)
+        px = theme().px
+        pairs = [
+            (wide, px(c.least or _LEAST))
+            for c, wide in zip(self._columns, self._widths, strict=True)
+            if c.stretch
+        ]
+        return sum(max(0.0, wide - least) for wide, least in pairs)
 
     def sizeHint(self) -> QSize:
         """As many rows as are wanted."""
@@ -349,7 +353,7 @@ class GridTable(QAbstractScrollArea):
             wide, indent, right = self._placed[number], self._indent(number), self._columns[number].right
             inner = QRectF(x + indent, box.top(), wide - indent - (8 if right else 0), box.height())
             if wide > 16:
-                self._paint_cell(painter, cell, inner, right, self._after[number])
+                paint_cell(painter, cell, inner, right, self._after[number])
             x += wide
         if chosen:
             painter.fillRect(QRectF(0, box.top(), 2, box.height()), t.accent)
@@ -362,55 +366,3 @@ class GridTable(QAbstractScrollArea):
         if self._columns[index].right or (index == 0 and not self._selects):
             return 0
         return _INDENT + (_BESIDE if index and self._columns[index - 1].right else 0)
-
-    def _paint_cell(self, painter: QPainter, cell: Cell, box: QRectF, right: bool, most: float) -> None:
-        t = theme()
-        middle = round(box.center().y())
-        if cell.bar is not None:
-            track = QRectF(box.left() + 6, middle - 3, box.width() - 12, 6)
-            painter.fillRect(track, t.sunken if t.name != "contrast" else t.grid)
-            full = QRectF(track.left(), track.top(), track.width() * min(1.0, max(0.0, cell.bar)), 6)
-            painter.fillRect(full, getattr(t, cell.bar_colour))
-            return
-        if cell.interval is not None:
-            _paint_interval(painter, cell.interval, box, getattr(t, cell.bar_colour))
-            return
-        font, size = t.font(cell.role), t.px(14)
-        after = paint.width(t.font("caption"), cell.after) + 8 if cell.after else 0.0
-        mark = size + 4 if cell.icon else 0
-        colour = getattr(t, cell.colour)
-        if right:
-            inner = box.adjusted(0, 0, -most, 0)
-            used = paint.text(painter, inner, cell.text, font, colour, paint.RIGHT)
-            if cell.icon:
-                at = QPointF(round(inner.right() - used - mark), middle - size / 2)
-                icons.draw(painter, cell.icon, at, getattr(t, cell.icon_colour), size)
-            rest = QRectF(inner.right() + 8, box.top(), most, box.height())
-            paint.text(painter, rest, cell.after, t.font("caption"), t.ink3)
-            return
-        if cell.icon:
-            at = QPointF(round(box.left()), middle - size / 2)
-            icons.draw(painter, cell.icon, at, getattr(t, cell.icon_colour), size)
-        inner = box.adjusted(mark, 0, -after, 0)
-        fits = not cell.short or paint.width(font, cell.text) <= inner.width()
-        used = paint.text(painter, inner, cell.text if fits else cell.short, font, colour)
-        if cell.after:
-            rest = box.adjusted(mark + used + 8, 0, 0, 0)
-            paint.text(painter, rest, cell.after, t.font("caption"), t.ink3)
-
-
-def _paint_interval(
-    painter: QPainter, interval: tuple[float, float, float], box: QRectF, colour: QColor
-) -> None:
-    """A range with its middle, around a line at 0."""
-    t, middle = theme(), round(box.center().y())
-    half = box.width() / 2 - 8
-
-    def x(value: float) -> float:
-        return box.center().x() + min(1.0, max(-1.0, value)) * half
-
-    low, mark, high = (x(value) for value in interval)
-    painter.fillRect(QRectF(x(-1.0), middle, 2 * half, 1), t.line)
-    painter.fillRect(QRectF(round(x(0.0)), middle - 10, 1, 20), t.control)
-    painter.fillRect(QRectF(low, middle - 2, max(2.0, high - low), 4), t.control)
-    painter.fillRect(QRectF(round(mark) - 1, middle - 6, 3, 12), colour)

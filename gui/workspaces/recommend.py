@@ -20,7 +20,9 @@ from core.units import show_time
 from gui import recommend_content as content
 from gui import search_work
 from gui.pinned import letter
-from gui.recommend_content import Entry, View
+from gui.recommend_content import View
+from gui.recommend_entry import Entry, of_entry, what
+from gui.recommend_points import dollars, size
 from gui.search_work import Found
 from gui.sheets.sheet import Text
 from gui.sizes import GUTTER, Sizes
@@ -293,7 +295,7 @@ class RecommendWorkspace(WorkPage):
         if found is None or not isinstance(found.view, View):
             return
         for_models = found.view.why is None
-        self.plot.x_text = content.size if for_models else content.dollars
+        self.plot.x_text = size if for_models else dollars
         self.plot.with_names = found.finished
         self.plot.empty = self._words("recommending.no_points") if found.finished else ""
         title = self._words("recommending.plot_models" if for_models else "recommending.plot")
@@ -303,16 +305,19 @@ class RecommendWorkspace(WorkPage):
         words, found = self._words, self.found
         if found is None:
             return
-        self.heading.say(*content.headline(found, self._context.document.scenario, words))
+        scenario = self._context.document.scenario
+        self.heading.say(*content.headline(found, scenario, words))
         said = ""
         if found.verifying >= 0 and self.search.working and isinstance(found.state, Recommendation):
             offer = found.state.offers[found.verifying]
-            said = words("recommending.verifying", what=content.what(offer, words))
+            said = words("recommending.verifying", what=what(offer, words))
         elif found.finished:
             key = "searched" if isinstance(found.state, Recommendation) else "searched_models"
             said = words(f"recommending.{key}", time=show_time(found.seconds))
             if self._from_file:
                 said = f"{said} · {words('kept.from_file')}"
+            counted = content.beside_note(found, scenario, words).rstrip(".。")
+            said = f"{counted} · {said}" if counted else said
         self.took.set_text(said)
 
     def _keep_chosen(self) -> None:
@@ -357,7 +362,7 @@ class RecommendWorkspace(WorkPage):
         self.verify.setEnabled(not done and not self.search.working)
 
     def _words_of(self, entry: Entry | None) -> str:
-        return content.of_entry(entry, self._words) if entry is not None else ""
+        return of_entry(entry, self._words) if entry is not None else ""
 
     # -- doing -----------------------------------------------------------------------------------
 
@@ -384,7 +389,7 @@ class RecommendWorkspace(WorkPage):
         if entry is None or self._context.pinned.pin(entry.offer.scenario) is None:
             return
         words, name = self._words, letter(len(self._context.pinned.pins))
-        said = words("recommending.pinned", what=content.of_entry(entry, words), name=name)
+        said = words("recommending.pinned", what=of_entry(entry, words), name=name)
         link = (words("compare.show"), lambda: self._context.show("compare"))
         self._tell("pinned", "info", said, link)
 
@@ -395,7 +400,7 @@ class RecommendWorkspace(WorkPage):
         offer = entry.offer
         self._late.start()
         self.single.start(lambda: search_work.simulated(offer))
-        self.took.set_text(self._words("recommending.verifying", what=content.what(offer, self._words)))
+        self.took.set_text(self._words("recommending.verifying", what=what(offer, self._words)))
         self.verify.setEnabled(False)
 
     def _on_verified(self, offer: Offer) -> None:

@@ -1,0 +1,43 @@
+"""What a row of Recommend stands for, and what it is called."""
+
+from dataclasses import dataclass
+
+from core.planning.offers import Offer
+from core.planning.what_runs import Runs
+from core.reports import recommendation as report
+from core.spec.formats import WEIGHT_FORMATS
+from core.units import show_count
+from core.words import Words
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """What a row stands for."""
+
+    offer: Offer
+    runs: Runs | None = None
+
+    @property
+    def key(self) -> tuple[str, int, str, str]:
+        """The same entry in another state of the search."""
+        model = self.runs.model.id if self.runs else ""
+        return self.offer.device.name, self.offer.count, self.offer.combination.weights, model
+
+
+def what(offer: Offer, words: Words) -> str:
+    """ "4 × RTX 3090, AWQ INT4"."""
+    return words.phrase(report.hardware(offer.combination))
+
+
+def hardware_name(offer: Offer) -> str:
+    """ "4 × RTX 3090"."""
+    return f"{show_count(offer.count)} × {offer.device.name}"
+
+
+def of_entry(entry: Entry, words: Words) -> str:
+    """An entry in a few words: the hardware, or the model with its format."""
+    if entry.runs is None:
+        other = report.settings(entry.offer)
+        named = what(entry.offer, words)
+        return named if other is None else words("recommend.joined", first=named, second=words.phrase(other))
+    return f"{entry.runs.model.name}, {WEIGHT_FORMATS[entry.offer.combination.weights].label}"
