@@ -40,7 +40,8 @@ class ExploreLegend(QWidget):
         lines: tuple[str, ...],
     ) -> None:
         """``lines``: which of "hatch", "target" and "dot" are in the picture."""
-        self._title, self._colours, self._limits = title, colours, limits
+        self._title, self._limits = title, limits
+        self._colours = colours if limits else []  # a single class has nothing to tell apart
         self._factor, self._lines = factor, lines
         texts = ", ".join(break_text(v, factor) for v in limits)
         self.setAccessibleName(title)

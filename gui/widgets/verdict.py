@@ -13,6 +13,7 @@ from gui.widgets import paint
 
 _ICONS = {"good": "circle_tick", "warn": "warn", "bad": "circle_x"}
 MARGIN = 24
+_TELLS_SPEED = ("verdict.good_no_target",)  # sentences that need no speeds below them
 
 
 class VerdictView(QWidget):
@@ -42,7 +43,10 @@ class VerdictView(QWidget):
         """Take over the verdict of an estimate."""
         self._estimate = estimate
         verdict = estimate.verdict
-        shown = (verdict.state, self._words.phrase(verdict.headline), self._words.phrase(verdict.detail))
+        detail = self._words.phrase(verdict.detail)
+        if verdict.headline.key in _TELLS_SPEED:  # the line below says what the sentence does not
+            detail = self._briefly(verdict)[1]
+        shown = (verdict.state, self._words.phrase(verdict.headline), detail)
         if shown == (self._state, self._headline, self._detail):
             return
         self._state, self._headline, self._detail = shown
