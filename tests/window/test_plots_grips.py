@@ -92,7 +92,7 @@ def test_a_dragged_line_sets_its_field_as_one_edit(
     before, edits = document.scenario, document.undo_stack.count()
     grip = grip_of(pane, path)
     start = place_of(pane, grip)
-    step = QPoint(-7, 0) if grip.upright else QPoint(0, 4)
+    step = QPoint(-12, 0) if grip.upright else QPoint(0, 4)  # more than a round number each
     way = [start + step * n for n in (1, 2, 3)]
     view = pane.area.viewport()
     qtbot.mouseMove(view, start)
