@@ -118,10 +118,10 @@ def group_table(view: View, words: Words) -> tuple[list[Column], list[Row]]:
     columns = [
         Column(words(f"validating.groups.{view.group}"), stretch=True),
         Column(words("validating.columns.runs"), right=True),
-        Column(words("validating.columns.median"), right=True),
+        Column(words("validating.columns.median"), right=True, spare=2),
         Column(words("validating.columns.p90"), right=True, spare=1),
         Column(words("validating.columns.bias"), right=True),
-        Column(low, width=104, spare=2, end=high),
+        Column(low, width=104, spare=3, end=high),
         Column(words("validating.columns.inside"), right=True),
     ]
     rows = []
@@ -130,6 +130,9 @@ def group_table(view: View, words: Words) -> tuple[list[Column], list[Row]]:
         state = "good" if good else "warn"
         biased = abs(group.bias) > 0.1
         name = name_of(view.group, group.name, words)
+        if view.group == "figure":
+            short = figure_choice(group.name, words)
+            name = f"{short.label} ({short.detail})" if short.detail else short.label
         shown = [words.phrase(percent(value)) for value in (group.median, group.p90, group.inside)]
         bias = signed(group.bias, words)
         ends = tuple(value / _SPREAD for value in (group.low, group.bias, group.high))

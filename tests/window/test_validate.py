@@ -198,7 +198,9 @@ def test_a_start_log_stands_beside_the_ledger_in_the_engines_words(
     rows = shown.pages.run.ledger.rows
     words = [row.cells[0].text for row in rows]
     assert {"model weights", "graph capturing", "peak activation", "non-torch"} <= set(words)
-    assert {"KV cache memory", "Available KV cache memory"} <= set(words), "two lines that our ledger has once"
+    assert {"KV cache memory", "Available KV cache memory"} <= set(words), (
+        "two lines that our ledger has once"
+    )
     weights = next(row for row in rows if "14.99" in row.cells[2].text)
     assert weights.cells[1].text.endswith("GiB")
     assert any("scenario" in text or "default" in text for text in shown.pages.run.remarks())
