@@ -24,7 +24,8 @@ _TYPES: dict[str, type] = {
     "float | None": float,
 }
 _KINDS: dict[str, Any] = {f.name: _TYPES[str(f.type)] for f in fields(Setting)}
-_LEAST: dict[Any, float] = {int: -1e18, bool: 0.0, float: 0.0}  # the least value of a kind
+_BARE: dict[str, Phrase] = {}  # phrases without values, which are the same in thousands of runs
+_MOST_BARE = 1000
 _KEYS = {(figure, statistic): (figure, statistic) for figure in FIGURES for statistic in STATISTICS}
 _EMPTY_SETTING = Setting()
 _MAX_TEXT = 1000
@@ -168,16 +169,25 @@ def setting_of(tree: object) -> Setting:
     if type(tree) is not dict:
         raise _refused("setting", tree)
     known, plain = _KINDS.get, True
+    endless: tuple[str, ...] = ()
     for name, value in tree.items():
         kind = known(name)
-        if type(value) is not kind:
-            plain = False
-        elif kind is str:
-            if len(value) > _MAX_TEXT:
+        if type(value) is kind:
+            if kind is str:
+                good = len(value) <= _MAX_TEXT
+            elif kind is float:
+                good = 0.0 <= value <= _MOST
+            else:
+                good = abs(value) <= _MOST
+            if not good:
                 raise _refused(f"setting.{name}", value)
-        elif not _LEAST[kind] <= value <= _MOST:
-            raise _refused(f"setting.{name}", value)
-    return Setting(**(tree if plain else _converted(tree)))
+        elif kind is float and value == "inf":
+            endless = (*endless, name)
+        else:
+            plain = False
+    if not plain:
+        return Setting(**_converted(tree))
+    return Setting(**(tree | dict.fromkeys(endless, math.inf) if endless else tree))
 
 
 def _converted(tree: dict[str, Any]) -> dict[str, Any]:
@@ -226,7 +236,15 @@ def _conversions(tree: object) -> tuple[Phrase, ...]:
 def _phrase(tree: object, depth: int) -> Phrase:
     if type(tree) is not dict or depth > 3:
         raise _refused("conversions", tree)
-    given = tree.get("values", {})
+    given = tree.get("values")
+    if given is None:
+        key = _text(tree.get("key"), "conversions")
+        known = _BARE.get(key)
+        if known is None:
+            known = Phrase(key)
+            if len(_BARE) < _MOST_BARE:
+                _BARE[key] = known
+        return known
     if type(given) is not dict:
         raise _refused("conversions", given)
     values: Mapping[str, object] = {

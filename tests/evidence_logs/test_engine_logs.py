@@ -296,3 +296,12 @@ def test_a_log_of_days_is_read_up_to_a_limit_which_is_told() -> None:
     assert reading.runs[0].figures == {("prefix_hit_share", "mean"): 0.5}
     (told,) = reading.problems
     assert told.code == "reading.too_many_rows" and told.values["line"] == 20_001
+
+
+def test_what_ollama_plans_stands_where_its_runner_says_nothing() -> None:
+    (run,) = runs("ollama_offload.log")
+    assert run.setting.engine == "ollama" and run.setting.layers_on_device == 33
+    assert run.setting.kv_cache_format == "q8_0" and run.setting.context_limit == 8192
+    assert run.ledger["weights"] == pytest.approx(4.3 * GIB)
+    assert run.ledger["kv_cache"] == GIB and run.ledger["compute_buffer"] == 560 * 2**20
+    assert [phrase.key for phrase in run.conversions] == ["conversions.planned_sizes"]

@@ -15,7 +15,7 @@ from dataclasses import replace
 from core.errors import Problem
 from core.evidence.quotes import Quotes
 from core.evidence.readers.common import Builder, Reading, count, problem, text_of, together
-from core.evidence.readers.engine_log import MIB, finish, marked_lines, size
+from core.evidence.readers.engine_log import MIB, finish, marked_lines, size, stated
 
 KEY, WHOLE = "llama_cpp_log", False
 _ANY = (
@@ -25,6 +25,7 @@ _ANY = (
     "prompt eval time =",
     "memory breakdown [MiB]",
     "t/s | Generation:",
+    "msg=offload",
 )
 _MARKS = re.compile(
     r"buffer size\s*=|KV self size|KV cache: size|: size\s*=|layers to GPU|eval time\s*=|memory breakdown|"
@@ -67,6 +68,14 @@ _NUMBERS = (
     ("n_ubatch", r"\bn_ubatch\s*=\s*(\d{1,9})"),
     ("n_seq_max", r"\bn_seq_max\s*=\s*(\d{1,9})"),
 )
+_UNITS = {"B": 1.0, "KiB": 2.0**10, "MiB": float(MIB), "GiB": 2.0**30}
+# Of Ollama's line about its plan; of several devices the first one's.
+_PLANNED = {
+    r"memory\.weights\.total": "weights",
+    r"memory\.required\.kv": "kv_cache",
+    r"memory\.graph\.full": "compute_buffer",
+    r"memory\.required\.full": "total",
+}
 _SIZES = ("Small", "Medium", "Large")
 _MOST_TIMINGS = 10_000
 
@@ -104,6 +113,7 @@ class _Load:
         self.buffers: dict[str, dict[str, float]] = {}
         self.numbers: dict[str, int] = {}
         self.timings: list[Builder] = []
+        self.planned: dict[str, float] = {}  # by Ollama, before its runner says what it holds
         self.gave: set[str] = set()  # by the line that is being read
         self.quotes = Quotes()
         self.began = self.trial = False
@@ -173,16 +183,35 @@ class _Load:
         """The same parts as Ollama itself rounds them; its runner's own lines are exact."""
         self.made.set(engine="ollama")
         self._offloaded(line)
+        self._plan(line)
         parts = {"model weights": "weights", "kv cache": "kv_cache", "compute graph": "compute_buffer"}
         found = re.search(
             r'msg="(model weights|kv cache|compute graph)" device=(\w{1,30})'
             r' size="([\d.]{1,12}) (KiB|MiB|GiB|B)"',
             line,
         )
-        if found is not None:
-            unit = {"B": 1, "KiB": 2**10, "MiB": MIB, "GiB": 2**30}[found[4]]
-            if parts[found[1]] not in self.buffers.get(found[2], {}):
-                self._add(parts[found[1]], found[2], size(found, unit, 3))
+        if found is not None and parts[found[1]] not in self.buffers.get(found[2], {}):
+            self._add(parts[found[1]], found[2], size(found, _UNITS[found[4]], 3))
+
+    def _plan(self, line: str) -> None:
+        """Layers and sizes that Ollama reckons with, and what it asks its runner for."""
+        if "msg=offload" in line:
+            self.began = True
+            held = self.made.rest
+            for name, key in (("layers.offload", "layers_on_device"), ("layers.model", "layers")):
+                value = count(stated(line, name))
+                if key == "layers" and value is not None:
+                    held["layers"] = value
+                elif value is not None:
+                    self.made.set(layers_on_device=value)
+            for name, entry in _PLANNED.items():
+                found = re.search(rf'{name}="\[?([\d.]{{1,12}}) (KiB|MiB|GiB|B)', line)
+                if found is not None:
+                    self.planned[entry] = size(found, _UNITS[found[2]]) or 0.0
+        elif "msg=load " in line and (found := re.search(r"KvSize:(\d{1,12})", line)):
+            self.numbers["n_ctx"] = int(found[1])
+            kind = re.search(r"KvCacheType:(\w{1,12})", line)
+            self.made.set(kv_cache_format=kind[1] if kind is not None else "")
 
     def _described(self, line: str) -> None:
         """Build, devices, model."""
@@ -288,6 +317,9 @@ class _Load:
             for entry, value in held.items():
                 line = f"{entry}_host" if _HOST.match(name) else entry
                 made.ledger[line] = made.ledger.get(line, 0.0) + value
+        if not made.ledger and self.planned:
+            made.ledger |= self.planned
+            made.converted("planned_sizes")
         finish(made, made.ledger)
         made.log = self.quotes.kept
         if len(devices) > 1:
