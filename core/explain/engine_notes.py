@@ -1,5 +1,7 @@
 """Quiet notes on where the speeds come from: formats, profiles, what they inherit, what is assumed."""
 
+from typing import cast
+
 from core.explain.assumptions import assumptions
 from core.latency.efficiency import (
     SERVER_ENGINES,
@@ -9,16 +11,17 @@ from core.latency.efficiency import (
     profile_for,
     sources_of,
 )
-from core.latency.machine import compute_format, is_native
+from core.latency.machine import activation_format, compute_format, is_native, peak_flops
 from core.results import Estimate
 from core.spec.architecture import CompressedAttention
 from core.spec.checks import runs_on
-from core.spec.formats import WEIGHT_FORMATS
+from core.spec.formats import WEIGHT_FORMATS, ComputeFormat
 from core.spec.scenario import Scenario
 from core.units import show_count
 from core.words import Phrase, counted
 
 _GENERIC = "generic"
+_FASTER = 1.1  # a narrow format with a peak below this times that of 16 bits brings prefill nothing
 _SAME = {"ollama": "llamacpp"}  # engines that share the profiles of another
 COMPUTE_LABELS = {
     "fp32": "FP32",
@@ -72,8 +75,14 @@ def _precision(estimate: Estimate, scenario: Scenario) -> tuple[Phrase, ...]:
         }
         found.append(Phrase("engine_notes.expanded", values))
     elif weights.bits < 16:
-        values = {"format": weights.label, "compute": COMPUTE_LABELS.get(compute, compute)}
-        found.append(Phrase("engine_notes.native", values))
+        values = {
+            "format": weights.label,
+            "compute": COMPUTE_LABELS.get(compute, compute),
+            "gpu": device.name,
+        }
+        plain = peak_flops(device, activation_format(device))
+        gains = peak_flops(device, cast(ComputeFormat, compute)) > _FASTER * plain
+        found.append(Phrase(f"engine_notes.{'native' if gains else 'native_no_faster'}", values))
     servers = scenario.engine.name in SERVER_ENGINES
     if servers and compute in ("bf16", "fp16") and halves_accumulation(device):
         found.append(Phrase("engine_notes.half_rate", {"gpu": device.name}))

@@ -176,6 +176,29 @@ def test_figures_of_devices_that_nobody_measured_say_so(scenario: Scenario) -> N
     assert profile_sources(changed(scenario, "RTX 4090"))
 
 
+@pytest.mark.parametrize(
+    ("device", "weights", "note"),
+    [
+        ("A100 SXM4 80GB", "fp8", "expanded"),  # Ampere has no FP8 units
+        ("A100 SXM4 80GB", "w8a8", "native"),
+        ("RTX 3090", "awq_g128", "expanded"),
+        ("H100 SXM5 80GB", "fp8", "native"),
+        ("H100 SXM5 80GB", "nvfp4", "expanded"),
+        ("B200 SXM", "nvfp4", "native"),
+        ("Gaudi 3", "fp8", "native_no_faster"),  # Intel states 1,835 TFLOP/s for BF16 as for FP8
+    ],
+)
+def test_the_note_on_a_format_says_what_the_prefill_does(
+    scenario: Scenario, device: str, weights: str, note: str
+) -> None:
+    wide, narrow = (estimate(changed(scenario, device, precision__weights=w)) for w in ("bf16", weights))
+    found = [n.key.removeprefix("engine_notes.") for n in engine_notes(narrow)]
+    assert {"expanded", "native", "native_no_faster"} & set(found) == {note}
+    assert wide.speed is not None and narrow.speed is not None
+    gained = narrow.speed.prefill.seconds < 0.85 * wide.speed.prefill.seconds
+    assert gained == (note == "native")
+
+
 def test_an_engine_with_one_class_of_devices_was_measured_on_it(scenario: Scenario) -> None:
     """mlx-lm runs on Apple alone; its one profile is called generic and yet rests on measurements."""
     mlx = {"engine__name": "mlx", "engine__version": ""}
