@@ -56,12 +56,13 @@ def linux(options: argparse.Namespace) -> list[Path]:
     epoch, name = frozen.source_date(), f"inferometer-{version()}-linux-{os.uname().machine}"
     work = BUILD / "work" / "packages"
     kept = BUILD / "cache" / "appimage"
-    runtime = options.runtime.read_bytes() if options.runtime else appimage.fetched_runtime(kept)
+    kept.mkdir(parents=True, exist_ok=True)
+    given = (options.runtime.read_bytes(), {}) if options.runtime else appimage.own_runtime(kept)
     package = PACKAGES / f"inferometer_{version()}_{deb.architecture()}.deb"
     image, files = PACKAGES / f"{name}.AppImage", PACKAGES / f"{name}.tar.xz"
     makers = {
         package: lambda: deb.build(FROZEN, package, work / "deb", version(), epoch),
-        image: lambda: appimage.build(FROZEN, image, work / "appimage", epoch, runtime),
+        image: lambda: appimage.build(FROZEN, image, work / "appimage", epoch, *given),
         files: lambda: archive.build(FROZEN, files, work / "archive", epoch),
     }
     with ThreadPoolExecutor(len(makers)) as pool:  # packing takes minutes, each on one processor

@@ -1,8 +1,9 @@
 """The AppImage: a runtime, and behind it a compressed image of the program's folder.
 
-The runtime is not built here.  ``--runtime FILE`` names one; without it the runtime inside a package of
-the Python index is taken (packaging/pins/appimage.txt).  That one is of the older kind, which needs
-libfuse.so.2 for a direct start; where that is missing, ``--appimage-extract-and-run`` starts it.
+The runtime is compiled here (appimage_runtime.c) with libfuse 3 inside, so that a system needs no libfuse.
+``--runtime FILE`` names another one.  Where none can be compiled, the one inside a package of the Python
+index is taken (packaging/pins/appimage.txt): it is of the older kind, which needs libfuse.so.2 for a direct
+start; where that is missing, ``--appimage-extract-and-run`` starts it.
 """
 
 import os
@@ -17,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE))
 
+import appimage_runtime
 import tree
 
 PINS = ROOT / "packaging" / "pins" / "appimage.txt"
@@ -60,11 +62,22 @@ def fetched_runtime(cache: Path) -> bytes:
     return kept.read_bytes()
 
 
-def lay(program: Path, folder: Path, epoch: int) -> None:
-    """The folder that becomes the image."""
+def own_runtime(work: Path) -> tuple[bytes, dict[str, str]]:
+    """A runtime, and the copyright files of what is linked into it."""
+    try:
+        return appimage_runtime.compiled(work)
+    except appimage_runtime.CannotCompile as error:
+        print(f"   no runtime compiled ({error}); taking the older one", flush=True)
+        return fetched_runtime(work), {}
+
+
+def lay(program: Path, folder: Path, epoch: int, texts: dict[str, str]) -> None:
+    """The folder that becomes the image; ``texts``: copyright files of the runtime's libraries."""
     tree.lay_program(program, folder / "program")
     share = folder / "usr/share"
     tree.lay_share(share)
+    for package, text in sorted(texts.items()):
+        tree.put(share / "doc" / "inferometer-runtime" / package, text.encode())
     start = folder / "AppRun"
     start.write_text(START, encoding="utf-8")
     start.chmod(0o755)
@@ -74,13 +87,15 @@ def lay(program: Path, folder: Path, epoch: int) -> None:
     tree.normalise(folder, epoch)
 
 
-def build(program: Path, target: Path, work: Path, epoch: int, runtime: bytes) -> None:
+def build(
+    program: Path, target: Path, work: Path, epoch: int, runtime: bytes, texts: dict[str, str] | None = None
+) -> None:
     """Write the AppImage."""
     if runtime[8:11] != MARK:
         raise ValueError("no runtime of type 2")
     shutil.rmtree(work, ignore_errors=True)
     folder, image = work / "AppDir", work / "image"
-    lay(program, folder, epoch)
+    lay(program, folder, epoch, texts or {})
     environ = {key: value for key, value in os.environ.items() if key != "SOURCE_DATE_EPOCH"}
     command = ["mksquashfs", str(folder), str(image), "-comp", "xz", "-Xbcj", "x86", "-b", "1M"]
     command += ["-all-root", "-noappend", "-no-xattrs", "-quiet", "-no-progress", "-mkfs-time", str(epoch)]

@@ -4,12 +4,14 @@ import gzip
 import hashlib
 import importlib.util
 import json
+import os
 import re
 import shutil
 import struct
 import subprocess
 import sys
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 from types import ModuleType
@@ -208,6 +210,51 @@ def test_the_debian_package_is_sound(tmp_path: Path) -> None:
     for place in ("applications/inferometer.desktop", "mime/packages/inferometer.xml"):
         assert (root / "usr/share" / place).is_file()
     shutil.rmtree(root)  # as large as the program
+
+
+@pytest.mark.slow
+def test_the_runtime_mounts_or_unpacks_and_leaves_nothing(tmp_path: Path) -> None:
+    """Compiled, put before a small image, started both ways."""
+    runtime = script("linux", "appimage_runtime.py")
+    work, image = tmp_path / "work", tmp_path / "AppDir"
+    work.mkdir()
+    if shutil.which("mksquashfs") is None or shutil.which("apt-get") is None:
+        pytest.skip("needs mksquashfs and apt")
+    try:
+        data, texts = runtime.compiled(work)
+    except runtime.CannotCompile as error:
+        pytest.skip(str(error))
+    assert len(data) < 2 * 2**20 and any("GNU" in text for text in texts.values())
+    (image / "sub").mkdir(parents=True)
+    (image / "sub" / "zeros").write_bytes(bytes(3_000_000))
+    (image / "link").symlink_to("sub/zeros")
+    start = image / "AppRun"
+    start.write_text('#!/bin/sh\nwc -c < "$APPDIR/link"\necho "$APPDIR" "$@"\nexit 7\n')
+    start.chmod(0o755)
+    pack = ["mksquashfs", str(image), str(tmp_path / "image"), "-comp", "xz", "-quiet", "-no-progress"]
+    subprocess.run(pack, check=True, capture_output=True)
+    program = tmp_path / "a.AppImage"
+    program.write_bytes(data + (tmp_path / "image").read_bytes())
+    program.chmod(0o755)
+    assert script("linux", "appimage.py").runtime_of(program.read_bytes()) == data
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    for options in ([], ["--appimage-extract-and-run"]):
+        done = subprocess.run(
+            [program, *options, "a b"],
+            env={**os.environ, "TMPDIR": str(temporary)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 7, done.stderr
+        size, where = done.stdout.splitlines()
+        assert size == "3000000" and where.startswith(str(temporary)) and where.endswith(" a b")
+        until = time.monotonic() + 30
+        while list(temporary.iterdir()) and time.monotonic() < until:
+            time.sleep(0.05)  # what is mounted goes after the program
+        assert not list(temporary.iterdir())
 
 
 def test_only_a_runtime_of_type_two_becomes_an_appimage(tmp_path: Path) -> None:
