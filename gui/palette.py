@@ -164,7 +164,14 @@ class Palette(QWidget):
         if found is not None:
             return found
         wider = match(query, f"{entry.name} {entry.context} {entry.also}")
-        return None if wider is None else Match(wider.score - 4.0, wider.places)
+        scattered = None if wider is None else Match(wider.score - 4.0, wider.places)
+        # Other words for it count from their start: scattered letters are found in any heap of words.
+        heap = f" {entry.context} {entry.words} {entry.also} {entry.name}".lower()
+        asked = query.lower().split()
+        if asked and all(f" {word}" in heap or (not word.isascii() and word in heap) for word in asked):
+            called = Match(1.5 * len(query), ())
+            return called if scattered is None or called.score > scattered.score else scattered
+        return scattered
 
     def _run(self, index: int) -> None:
         if 0 <= index < len(self.list.found):

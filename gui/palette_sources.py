@@ -1,13 +1,17 @@
 """What the palette finds: commands, fields, models, GPUs, samples, files opened last."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtGui import QKeySequence
 
+import resources
 from core.errors import InferometerError
+from core.words import LANGUAGES, Words
 from gui.actions import COMMANDS
 from gui.fields.row import FieldRow
 from gui.forms import choices
@@ -57,6 +61,7 @@ class Entry:
     context: str = ""
     detail: str = ""
     also: str = ""  # further words that find it
+    words: str = ""  # the same, of which only starts count: what else people call it, in every language
     enabled: bool = True
 
     @property
@@ -192,6 +197,7 @@ class Sources:
                 group,
                 keys,
                 f"{command.id} {_ALSO.get(command.id, '')}".strip(),
+                _also(command.id, f"actions.{command.id}"),
                 action.isEnabled(),
             )
             found.append((command.id, entry))
@@ -237,6 +243,7 @@ class Sources:
                     title,
                     forms.shown_value(path),
                     path.rpartition(".")[2],
+                    _also(path, f"fields.{path}.label"),
                 )
             )
         return found
@@ -299,6 +306,27 @@ class Sources:
             row.commit(load())
         except InferometerError as error:
             row.refuse(error.problems[0])
+
+
+@cache
+def _also(key: str, text: str) -> str:
+    """Its name in every language of the program, and what else people call it: a Chinese word finds a thing
+    in an English window.
+    """
+    names = (words(text) for words in _languages() if words.has(text))
+    return " ".join((*names, _other_words().get(key, "")))
+
+
+@cache
+def _languages() -> tuple[Words, ...]:
+    return tuple(Words(language) for language in LANGUAGES)
+
+
+@cache
+def _other_words() -> dict[str, str]:
+    """Words of both languages by command or field; nobody reads them."""
+    found: dict[str, str] = json.loads(resources.read_text("data/other_words.json"))
+    return found
 
 
 def _section_of(window: "MainWindow", row: FieldRow | None) -> str:

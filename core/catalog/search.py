@@ -26,6 +26,7 @@ _FORMAT = re.compile(
     r"|(?:mx|nv)?fp\d{1,2}|bf16|f16|f32|int\d|w\d{1,2}a\d{1,2}|(?:iq|q|tq)\d(?:_\w+)?)(?![a-z0-9])"
 )
 _MAX_QUERY = 200
+_WITHIN = 5  # how well a name answers that has the query in its midst
 _OTHER_LETTERS = re.compile(r"[^\x00-\x7f\W]+")  # Han and all else that ``_WORD`` passes over
 
 
@@ -117,7 +118,7 @@ def _match(entry: Searchable, query: str, asked: Sequence[str]) -> int | None:
     if all(any(own.startswith(word) for own in entry.words) for word in asked):
         return 4
     if len(query) >= 2 and not _SIZE.fullmatch(query) and any(query in name for name in entry.exact):
-        return 5
+        return _WITHIN
     return None
 
 
@@ -140,11 +141,25 @@ def search(entries: Iterable[Searchable], query: str, limit: int | None = None) 
     if not found and tokens(plain):
         asked = tokens(plain)
         found = _ranked(pool, compact(plain), asked)
-    if not found:
-        known = sorted({word for entry in pool for word in entry.words})
-        mended = [_alike(word, known) for word in asked]
-        found = _ranked(pool, "".join(mended), mended) if mended != asked else []
+    if not found or _in_the_midst(pool, found[0], compact(query), asked):
+        found = list(dict.fromkeys((*_mended(pool, asked), *found)))
     return found[:limit]
+
+
+def _in_the_midst(pool: Sequence[Searchable], key: str, query: str, asked: Sequence[str]) -> bool:
+    """Whether the best answer has the query somewhere within its name, at no word's start: "lama 70"."""
+    best = next(entry for entry in pool if entry.key == key)
+    return _match(best, query, asked) == _WITHIN
+
+
+def _mended(pool: Sequence[Searchable], asked: Sequence[str]) -> list[str]:
+    """What answers words that were glued together, or that no entry has and that are like others."""
+    known = sorted({word for entry in pool for word in entry.words})
+    pieces = [piece for word in asked for piece in (_parts(word)[1:] or [word])]
+    for words in (pieces, [_alike(word, known) for word in asked], [_alike(word, known) for word in pieces]):
+        if words != asked and (found := _ranked(pool, "".join(words), words)):
+            return found
+    return []
 
 
 def _ranked(pool: Sequence[Searchable], query: str, asked: Sequence[str]) -> list[str]:

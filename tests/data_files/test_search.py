@@ -234,3 +234,14 @@ def test_an_entry_with_a_chinese_name_is_found_by_it() -> None:
     assert search([own, Searchable("b", "Qwen 7B")], "问答") == ["own"]
     assert search([own, Searchable("b", "Qwen 7B")], "我的问答 7b") == ["own"]
     assert search([own], "别的 7b") == []
+
+
+@pytest.mark.parametrize("query", ["llama70b", "lama 70", "lama 70b"])
+def test_glued_and_misspelt_words_find_what_they_begin_and_not_only_what_has_them_in_its_midst(
+    query: str,
+) -> None:
+    from core.catalog.models import search_models
+
+    names = [hit.name for hit in search_models(query)]
+    assert {"Llama-3.3-70B-Instruct", "Llama-3.1-70B-Instruct"} <= set(names[:4])
+    assert "DeepSeek-R1-Distill-Llama-70B" in names
