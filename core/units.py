@@ -31,12 +31,12 @@ _TIME_S |= {"秒": 1.0, "毫秒": 1e-3, "微秒": 1e-6, "分钟": 60.0, "h": 360
 _SAME = {
     "tokens": ("tok", "token"),
     "1/s": ("/s", "rps", "qps", "req/s", "requests/s"),
-    "users": ("user", "个", "人"),
+    "users": ("user", "个", "人", "位", "名", "用户", "个用户", "位用户", "名用户"),
     "USD": ("$",),
     "USD/h": ("$/h",),
 }
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
-_HAN = {"万": 10**4, "亿": 10**8}
+_HAN = {"千": 10**3, "万": 10**4, "亿": 10**8}
 _MAX_TEXT = 64
 _BINARY_NAMES, _DECIMAL_NAMES = ("MiB", "KiB"), ("MB", "kB")  # below GiB and GB
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -30,9 +30,9 @@ p.caption { font-weight: 600; margin: 14px 0 2px; }
 svg, img { max-width: 100%; height: auto; } ul { padding-left: 18px; }
 @media print { body { margin: 0; max-width: none; } h2 { break-after: avoid; } tr { break-inside: avoid; } }
 """
-# Shares of a table's width, per cent: columns of sentences are wider than their words would make them.
-_ADVICE_WIDTHS = (17, 13, 36, 20, 14)
-_STEP_WIDTHS = (20, 24, 26, 13, 17)
+# Shares of a table's width: columns of sentences are wider than their words would make them.
+_ADVICE_WIDTHS = ("17%", "13%", "36%", "20%", "14%")
+_STEP_WIDTHS = ("20%", "24%", "26%", "13%", "17%")
 _MARKS = {"good": "✓", "warn": "⚠", "bad": "✗"}
 
 
@@ -76,10 +76,10 @@ def _heading(title: str) -> str:
     return f"<h2>{escape(title)}</h2>"
 
 
-def _table(table: Table, widths: tuple[int, ...] = ()) -> str:
+def _table(table: Table, widths: tuple[str, ...] = ()) -> str:
     if not table.rows:
         return ""
-    sizes = [f"width='{w}%'" for w in widths] or [""] * len(table.head)
+    sizes = [f"width='{w}'" for w in widths] or [""] * len(table.head)
     cell_class = ['class="n"' if i in table.right else "" for i in range(len(table.head))]
     heads = "".join(
         f"<th {c} {w}>{escape(h)}</th>" for h, c, w in zip(table.head, cell_class, sizes, strict=True)
@@ -109,7 +109,7 @@ def _working(working: Derivation, words: Words) -> str:
 def _steps(steps: tuple[Step, ...], words: Words) -> str:
     names = ("step", "formula", "values", "result", "source")
     heads = "".join(
-        f"<th {'class=n' if name == 'result' else ''} width='{width}%'>"
+        f"<th {'class=n' if name == 'result' else ''} width='{width}'>"
         f"{escape(words(f'derivation.columns.{name}'))}</th>"
         for name, width in zip(names, _STEP_WIDTHS, strict=True)
     )
