@@ -33,7 +33,7 @@ from core.spec.scenario import Scenario
 from core.spec.search import Rank
 
 _TUNED = 24  # estimates of near misses with other settings
-_QUICKENED = 6  # offers that are tried with settings for speed
+_QUICKENED = 80  # offers that are tried with settings for speed
 _CLOSE = 1.3  # times a target, what settings of the engine may mend
 _REFINED = 80  # estimates
 _FAR = 2.0  # times a target; other formats of the same device change less
