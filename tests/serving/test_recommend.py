@@ -255,15 +255,20 @@ def test_the_first_is_one_that_the_simulator_confirms(samples):
 
 
 def test_settings_of_the_engine_are_tried_where_a_target_is_just_missed(wanted):
-    scenario = with_values(wanted, {"engine.max_num_batched_tokens": 512})
-    offers = last(recommend(scenario)).offers
-    mended = [o for o in offers if o.combination.settings]
-    assert mended
-    for offer in mended:
-        plain = estimated(scenario, replace(offer.combination, settings=()))
-        assert plain.missed
-        assert not estimate(offer.scenario).verdict.missed
-        assert with_values(scenario, {c.path: c.value for c in changes_of(offer)}) == offer.scenario
+    """Whatever the devices' speeds: among so many targets some are just missed with 512 tokens a step."""
+    found = 0
+    for first_token in (2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0):
+        targets = {"targets.time_to_first_token_s": first_token}
+        scenario = with_values(wanted, {"engine.max_num_batched_tokens": 512, **targets})
+        for offer in last(recommend(scenario)).offers:
+            if not offer.combination.settings:
+                continue
+            found += 1
+            plain = estimated(scenario, replace(offer.combination, settings=()))
+            assert plain.missed
+            assert not estimate(offer.scenario).verdict.missed
+            assert with_values(scenario, {c.path: c.value for c in changes_of(offer)}) == offer.scenario
+    assert found >= 2
 
 
 @pytest.mark.parametrize("rank", ["price", "speed"])
