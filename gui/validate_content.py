@@ -131,8 +131,7 @@ def group_table(view: View, words: Words) -> tuple[list[Column], list[Row]]:
         biased = abs(group.bias) > 0.1
         name = name_of(view.group, group.name, words)
         if view.group == "figure":
-            short = figure_choice(group.name, words)
-            name = f"{short.label} ({short.detail})" if short.detail else short.label
+            name = figure_name(group.name, words)
         shown = [words.phrase(percent(value)) for value in (group.median, group.p90, group.inside)]
         bias = signed(group.bias, words)
         ends = tuple(value / _SPREAD for value in (group.low, group.bias, group.high))
@@ -213,7 +212,7 @@ def figure_table(pair: Pair, words: Words) -> tuple[list[Column], list[Row]]:
     ]
     rows = []
     for one in pair.comparisons:
-        name = words(f"measured.figures.{one.figure}")
+        name = figure_name(one.figure, words)
         shown = [shown_figure(one.figure, v, words) for v in (one.measured, one.predicted, one.low, one.high)]
         error = signed(one.error, words)
         inside = one.low <= one.measured <= one.high
@@ -243,6 +242,12 @@ def figure_choice(figure: str, words: Words) -> Choice:
     if figure in ("time_to_first_token", "time_per_output_token"):
         return Choice(figure, words(short), _abbreviated(name))
     return Choice(figure, re.sub(r" \(\w{2,8}\)$", "", name), _abbreviated(name))
+
+
+def figure_name(figure: str, words: Words) -> str:
+    """A figure as tables name it: "First token (TTFT)"."""
+    short = figure_choice(figure, words)
+    return f"{short.label} ({short.detail})" if short.detail else short.label
 
 
 def between(low: str, high: str) -> str:
