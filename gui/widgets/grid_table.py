@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QFocusEvent,
-    QHelpEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QWidget
 
 from gui.theme import Role, manager, theme
 from gui.tips import plain
@@ -231,8 +230,12 @@ class GridTable(QAbstractScrollArea):
         return index if 0 <= index < len(self._rows) else -1
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """The row under the pointer is marked."""
-        index = self._at(event.position().y()) if self._selects else -1
+        """The row under the pointer is marked, and what its cell has to say more is the tip."""
+        row = self._at(event.position().y())
+        tip = plain(self._tip(row, event.position().x())) if row >= 0 else ""
+        if tip != self.viewport().toolTip():
+            self.viewport().setToolTip(tip)
+        index = row if self._selects else -1
         if index != self._hovered:
             self._hovered = index
             self.viewport().update()
@@ -292,15 +295,6 @@ class GridTable(QAbstractScrollArea):
         """And none without."""
         super().focusOutEvent(event)
         self.viewport().update()
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        """What a cell has to say more."""
-        if isinstance(event, QHelpEvent):
-            index = self._at(event.pos().y())
-            tip = self._tip(index, event.pos().x()) if index >= 0 else ""
-            QToolTip.showText(event.globalPos(), plain(tip), self)
-            return True
-        return super().viewportEvent(event)
 
     def _tip(self, index: int, x: float) -> str:
         edge = 0.0

@@ -2,8 +2,16 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QRectF, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QTextBlock, QTextBlockFormat, QTextCharFormat, QTextCursor
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import (
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QTextBlock,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+)
 from PySide6.QtWidgets import QTextEdit, QWidget
 
 from core.evidence.run import Quote
@@ -29,6 +37,7 @@ class LogView(QTextEdit):
         self.setAccessibleName(name)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.document().setDocumentMargin(6)
+        self.viewport().setMouseTracking(True)
         manager.changed.connect(self._fill)
 
     def show_lines(self, lines: Sequence[Quote]) -> None:
@@ -98,10 +107,9 @@ class LogView(QTextEdit):
         number = block.blockNumber()
         return number < len(self.lines) and bool(self.lines[number].gave)
 
-    def viewportEvent(self, event: QEvent) -> bool:
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Which line of the file it is."""
-        if event.type() == QEvent.Type.ToolTip:
-            number = self.cursorForPosition(event.pos()).blockNumber()  # type: ignore[attr-defined]
-            one = self.lines[number] if number < len(self.lines) else None
-            self.setToolTip(plain(f"{one.number}: {one.text}") if one is not None else "")
-        return super().viewportEvent(event)
+        super().mouseMoveEvent(event)
+        number = self.cursorForPosition(event.position().toPoint()).blockNumber()
+        one = self.lines[number] if number < len(self.lines) else None
+        self.viewport().setToolTip(plain(f"{one.number}: {one.text}") if one is not None else "")
