@@ -253,7 +253,7 @@ class LatencyOverUsers(PlotPane):
         is_set = curves.change is None and has_point(estimate)  # the curves are those of the scenario itself
         if self.pointer is not None:
             self.crosshair(draw, panels, self.pointer)
-        self._titles(draw, curves, users if is_set else math.nan)
+        self._titles(draw, users if is_set else math.nan)
         if is_set:
             self.operating_line(draw, panels, users)
         self._dots(draw, curves)
@@ -276,7 +276,7 @@ class LatencyOverUsers(PlotPane):
             self._target_name(draw, part, curves, estimate)
         self._full_name(draw, curves)
 
-    def _titles(self, draw: Draw, curves: WorkloadCurves, users: float) -> None:
+    def _titles(self, draw: Draw, users: float) -> None:
         """Names of the panels beside the operating line and its flag; still while it is dragged."""
         panels = [part.panel for part in self.parts]
         first = panels[0]
@@ -285,8 +285,6 @@ class LatencyOverUsers(PlotPane):
             if math.isfinite(users):
                 flag = draw.flag_place(first.px(users), first.rect.top(), self.users_text(users), first.rect)
                 self._upright.append((flag.left(), flag.right()))
-            if curves.full_at < first.x.end:
-                self._upright.append((first.px(curves.full_at),) * 2)
         widest = max((panel.title for panel in panels), key=lambda name: draw.width(name, "caption_medium"))
         for panel in panels:
             panel_title(draw, panel, self._upright, widest)

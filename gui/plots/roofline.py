@@ -17,32 +17,15 @@ from gui.plots.area import Curve, Look
 from gui.plots.draw import Align, Draw, text_width
 from gui.plots.log_axis import log_axis
 from gui.plots.pane import Pane
-from gui.plots.roofline_content import Dot, RooflineData, roofline_of, wrapped
-from gui.plots.roofline_marks import Place, around, distance, sentence, within
+from gui.plots.roofline_content import RooflineData, roofline_of, wrapped
+from gui.plots.roofline_marks import Place, around, distance, radius_of, sentence, stands_on, within
 from gui.plots.step_content import requests_in
 from gui.plots.tab_ghosts import MOST, Other, mark_operators, rooflines_of
 from gui.theme import Role, theme
 
 _TERA = 1e12
-_LEAST, _MOST = 3.0, 13.0  # radius of a point: no share, all of the step
 _REACH = 26.0  # pixels from the pointer to the point that it reads
 _LEAST_NAMED = 0.002  # share below which a point has no name of its own
-
-
-def _radius(dot: Dot, scale: float) -> float:
-    """Pixels: the area goes with the share of the step."""
-    return (_LEAST + (_MOST - _LEAST) * math.sqrt(min(1.0, max(0.0, dot.share)))) * scale
-
-
-def _stands_on(at: QPointF, slope: float, length: float, places: Sequence[Place]) -> bool:
-    """Whether a text along a slope through ``at``, 11 pixels above it, covers one of the points."""
-    for place in places:
-        dx, dy = place.x - at.x(), place.y - at.y()
-        along = dx * math.cos(slope) - dy * math.sin(slope)
-        above = -dx * math.sin(slope) - dy * math.cos(slope)
-        if abs(along) < length / 2 + place.radius + 2 and abs(above - 11) < 8 + place.radius:
-            return True
-    return False
 
 
 class Roofline(Pane):
@@ -179,7 +162,7 @@ class Roofline(Pane):
             at_the_edge = not (0.03 < x < self.x_axis.end - 0.03 and y > 0)
             if at_the_edge and dot.share <= _LEAST_NAMED:
                 continue
-            radius = _radius(dot, scale)
+            radius = radius_of(dot, scale)
             found.append(Place(dot, self.panel.px(x), self.panel.py(y), radius))
         return found
 
@@ -289,7 +272,7 @@ class Roofline(Pane):
 
         free = ridge_x - low - wide - 16  # how far it can be moved
         tried = [at(0.5 * (low + ridge_x) + share * free) for share in (0.0, 0.2, -0.2, 0.4, -0.4)]
-        clear = (place for place in tried if not _stands_on(place, slope, length, places))
+        clear = (place for place in tried if not stands_on(place, slope, length, places))
         place = next(clear, tried[0])
         draw.slanted(
             place.x(),

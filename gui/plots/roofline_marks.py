@@ -1,6 +1,7 @@
 """The points of the roofline as they stand in the picture, and what is said of one."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF
@@ -12,6 +13,7 @@ from gui.plots.log_axis import LogAxis
 from gui.plots.roofline_content import Dot
 
 _TERA = 1e12
+_LEAST, _MOST = 3.0, 13.0  # radius of a point: no share, all of the step
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +63,19 @@ def within(axis: LogAxis, value: float) -> float:
 def distance(place: Place, point: QPointF) -> float:
     """Pixels between a point of the plot and a place."""
     return math.hypot(place.x - point.x(), place.y - point.y())
+
+
+def radius_of(dot: Dot, scale: float) -> float:
+    """Pixels: the area goes with the share of the step."""
+    return (_LEAST + (_MOST - _LEAST) * math.sqrt(min(1.0, max(0.0, dot.share)))) * scale
+
+
+def stands_on(at: QPointF, slope: float, length: float, places: Sequence[Place]) -> bool:
+    """Whether a text along a slope through ``at``, 11 pixels above it, covers one of the points."""
+    for place in places:
+        dx, dy = place.x - at.x(), place.y - at.y()
+        along = dx * math.cos(slope) - dy * math.sin(slope)
+        above = -dx * math.sin(slope) - dy * math.cos(slope)
+        if abs(along) < length / 2 + place.radius + 2 and abs(above - 11) < 8 + place.radius:
+            return True
+    return False
