@@ -196,14 +196,16 @@ def others(root: CleanRoot, packages: list[str], needed: str) -> None:
     root.run(f"apt-get install -y --no-install-recommends {needed}")
     smoke = f"QT_QPA_PLATFORM=offscreen HOME=/{HOME} %s --smoke '/{DOCUMENT}'"
     for package in packages:
-        if package.endswith(".AppImage"):
-            start = f"{package} --appimage-extract-and-run"
-        else:
+        starts = {"unpacked": f"{package} --appimage-extract-and-run", "without FUSE": package}
+        if not package.endswith(".AppImage"):
             root.as_person(f"cd /{HOME} && tar -xJf {package}")
-            start = f"/{HOME}/{Path(package).name.removesuffix('.tar.xz')}/inferometer"
-        if "READY" not in root.as_person("cd /tmp && " + smoke % start).split():
-            raise Failed(f"{package}: no READY")
-        print(f"      {Path(package).name}: unpacked and started", flush=True)
+            starts = {"unpacked": f"/{HOME}/{Path(package).name.removesuffix('.tar.xz')}/inferometer"}
+        for how, start in starts.items():
+            if "READY" not in root.as_person("cd /tmp && " + smoke % start).split():
+                raise Failed(f"{package}, {how}: no READY")
+            print(f"      {Path(package).name}: {how}: started", flush=True)
+        if left := root.run("ls -A /tmp | grep inferometer || true"):
+            raise Failed(f"{package}: left in /tmp: {left}")
 
 
 def check(packages: list[Path], base: Path | None) -> None:
