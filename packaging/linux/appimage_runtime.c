@@ -72,7 +72,9 @@ static void *unmount_when_done(void *unused) {
     char byte;
     while (read(alive[0], &byte, 1) < 0 && errno == EINTR) {}
     fuse_session_exit(session);
-    fuse_session_unmount(session); /* wakes the loop */
+    fuse_session_unmount(session);
+    rmdir(mountpoint);
+    _exit(0); /* also where it could not be unmounted: nobody stays behind */
     return unused;
 }
 
