@@ -43,7 +43,7 @@ class PinStore(QObject):
         try:
             tree = json.loads(content)
             kept, baseline = list(tree["pinned"]), int(tree.get("baseline", 0))
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
             set_aside(self._file)
             return
         read = [_pin(one) for one in kept]

@@ -262,7 +262,7 @@ def _read(file: Path) -> Found | None:
             for one in tree.get("pinned", [])
         )
         return Found(file, scenario, origin, float(tree["saved_at"]), pins, int(tree.get("baseline", 0)))
-    except (InferometerError, ValueError, LookupError, TypeError, RecursionError):
+    except (InferometerError, ValueError, LookupError, TypeError, OverflowError, RecursionError):
         return None
 
 

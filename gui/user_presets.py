@@ -132,6 +132,6 @@ def _read(file: Path) -> Preset | None:
             return None
         name = tidy(str(tree["name"]))
         values = {part: dict(tree[part]) for part in PARTS if part in tree}
-    except (ValueError, LookupError, TypeError, RecursionError):
+    except (ValueError, LookupError, TypeError, OverflowError, RecursionError):  # 1e999 is no integer
         return None
     return Preset(name, values, file) if name and values else None

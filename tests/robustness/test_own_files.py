@@ -301,5 +301,16 @@ def test_spoilt(kind: str, tmp_path: Path, qapp: QApplication) -> None:
         assert time.process_time() - started < MOST_SECONDS, (kind, number)
 
 
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("log", "window")])
+def test_no_number_is_endless(kind: str, tmp_path: Path, qapp: QApplication) -> None:
+    """1e999 is read as infinity, which no integer can hold; found at the 1336th spoilt preset."""
+    whole, use, _ = KINDS[kind]
+    data = whole()
+    places = [found.span() for found in re.finditer(rb"(?<=[\[:,\s])-?\d+(\.\d+)?(?=[,\s\]}])", data)]
+    assert places or kind == "recent"
+    for start, end in places[:200]:
+        use(tmp_path, data[:start] + b"1e999" + data[end:])
+
+
 def test_the_log_used_here_is_a_database() -> None:
     assert database().startswith(b"SQLite format 3") and sqlite3.sqlite_version
