@@ -40,7 +40,7 @@ _FIRST = {
 _STATISTIC = {"median": "p50", "std_dev": "std", **{name: name for name in STATISTICS}}
 _MAX_BENCHMARKS = 1000
 _MAX_TOLD = 20
-_YAML = re.compile(r"^\s{0,20}(?:inter_token_latency(?:_ms)?|time_to_first_token(?:_ms)?):", re.MULTILINE)
+_YAML = re.compile(r"^[ -]{0,20}(?:inter_token_latency(?:_ms)?|time_to_first_token(?:_ms)?):", re.MULTILINE)
 _LONG = frozenset({"requests", "request_samples"})  # of single requests: passed over
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _DEEPEST = 60
-_PLAIN = r"[^\s'\"\[\]{}#&*!|>%@`?-][^#]*?|-[^\s#][^#]*?"
-_KEY = re.compile(rf"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|{_PLAIN})\s*:(?=\s|$)""")
+_MOST_LINES = 1000  # of one scalar
+_NO_PLAIN = frozenset("[]{}#&*!|>%@`,")  # no key begins with these
+_QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'""")
 _MARK = re.compile(r"(?:&(?P<anchor>[^\s,\[\]{}]{1,100})|!\S{0,200})(?:\s+|$)")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][-+]?\d{1,4})?")
 _WORDS: dict[str, object] = {
@@ -49,6 +50,7 @@ class _Reader:
     lines: list[str]
     skip: frozenset[str]
     at: int = 0
+    began: bool = False
     anchors: dict[str, object] = field(default_factory=dict)
 
     def node(self, above: int, depth: int) -> object:
@@ -61,7 +63,7 @@ class _Reader:
         text = self.lines[self.at][indent:]
         if text == "-" or text.startswith("- "):
             return self._sequence(indent, depth)
-        if _KEY.match(text):
+        if _key(text) is not None:
             return self._mapping(indent, depth)
         self.at += 1
         return self._value(text, above, depth)
@@ -73,9 +75,10 @@ class _Reader:
             bare = line.lstrip(" ")
             if bare.startswith("\t"):
                 raise NotRead(self.at + 1)
-            if line.startswith("---") and self.at and any(map(str.strip, self.lines[: self.at])):
+            if self.began and line.startswith(("---", "...")):
                 return -1
             if bare.strip() and not bare.startswith(("#", "---", "...", "%")):
+                self.began = True
                 return len(line) - len(bare)
             self.at += 1
         return -1
@@ -83,10 +86,10 @@ class _Reader:
     def _mapping(self, indent: int, depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
         while self._next() == indent:
-            key = _KEY.match(self.lines[self.at], indent)
+            key = _key(self.lines[self.at], indent)
             if key is None:
                 raise NotRead(self.at + 1)
-            name, rest = str(_unquoted(key[1])), self.lines[self.at][key.end() :].strip()
+            name, rest = key[0], self.lines[self.at][key[1] :].strip()
             self.at += 1
             if name in self.skip:
                 self._pass(indent)
@@ -110,7 +113,7 @@ class _Reader:
         while self._next() == indent and self.lines[self.at][indent : indent + 2] in ("-", "- "):
             rest = self.lines[self.at][indent + 1 :]
             inner = rest.lstrip(" ")
-            if inner == "-" or inner.startswith("- ") or _KEY.match(inner):
+            if inner == "-" or inner.startswith("- ") or _key(inner) is not None:
                 # The item is a block that begins in this line: read it as one of its own lines.
                 self.lines[self.at] = " " * (indent + 1) + rest
                 found.append(self.node(indent, depth + 1))
@@ -165,6 +168,8 @@ class _Reader:
                 break
             parts.append(line.strip())
             self.at += 1
+            if len(parts) > _MOST_LINES:
+                raise NotRead(first)
         whole = _joined(parts)
         if text[0] in "[{":
             try:
@@ -176,6 +181,26 @@ class _Reader:
         if text[0] in "%@`" or text.startswith("? "):
             raise NotRead(first)
         return _plain(whole.split(" #")[0].rstrip())
+
+
+def _key(text: str, start: int = 0) -> tuple[str, int] | None:
+    """The key that begins here and where its value does; None for no key."""
+    first, following = text[start : start + 1], text[start + 1 : start + 2]
+    if first in ("'", '"'):
+        quoted = _QUOTED.match(text, start)
+        if quoted is None:
+            return None
+        colon = quoted.end() + len(text[quoted.end() :]) - len(text[quoted.end() :].lstrip(" "))
+        ends = text[colon : colon + 1] == ":" and text[colon + 1 : colon + 2] in ("", " ")
+        return (_unquoted(quoted[0]), colon + 1) if ends else None
+    if not first or first in _NO_PLAIN or (first in "-?:" and following in ("", " ")):
+        return None
+    colon = text.find(": ", start)
+    if colon < 0:
+        colon = len(text) - 1 if text.endswith(":") else -1
+    if colon < 0 or " #" in text[start:colon]:
+        return None
+    return text[start:colon].rstrip(), colon + 1
 
 
 def _joined(parts: list[str]) -> str:
