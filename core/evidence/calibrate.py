@@ -272,15 +272,27 @@ def _tied(model: Model, spread: FloatArray) -> set[str]:
 
 
 def _checked(model: Model, phi: FloatArray, rows: Rows, linear: Linear, name: str) -> FloatArray:
-    """The factors put into the model itself; halved where the line led too far."""
+    """The factors put into the model itself: halved where the line led too far, then moved by what the
+    model bends away from it.
+    """
     keep = linear.fitted
-    now = float(np.mean(np.minimum(np.abs(linear.errors[keep]) / rows.scales[keep], 3.0)))
+    line, slopes, scales = linear.errors[keep], model.slopes[keep], rows.scales[keep]
+
+    def cost(errors: FloatArray) -> float:
+        return float(np.mean(np.minimum(np.abs(errors) / scales, 3.0)))
+
+    def reached(at: FloatArray) -> FloatArray:
+        return rows.errors(_calibration(name, model, at, rows))[keep]
+
+    now, errors = cost(line), reached(phi)
     for _ in range(_HALVINGS):
-        reached = rows.errors(_calibration(name, model, phi, rows))[keep]
-        if float(np.mean(np.minimum(np.abs(reached) / rows.scales[keep], 3.0))) <= now:
+        if cost(errors) <= now:
             break
         phi = phi / 2
-    return phi
+        errors = reached(phi)
+    bent = errors - (line + slopes @ phi)
+    moved = phi + solve(line + bent, slopes, scales, model.priors) - solve(line, slopes, scales, model.priors)
+    return moved if cost(reached(moved)) < cost(errors) else phi
 
 
 def _calibration(name: str, model: Model, phi: FloatArray, rows: Rows) -> Calibration:

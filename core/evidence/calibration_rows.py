@@ -65,13 +65,15 @@ class Rows:
 
     def slopes(self) -> FloatArray:
         """Change of each error with the logarithm of each factor, (n, factors)."""
-        columns = []
+        columns, here = [], self.errors()
         for name in FACTORS:
             high, low = (
                 self.errors(Calibration.model_validate({"name": "-", name: float(np.exp(move))}))
                 for move in (_STEP, -_STEP)
             )
-            columns.append((high - low) / (2 * _STEP))
+            # A rate at its ceiling moves one way only.
+            up, down = (high - here) / _STEP, (here - low) / _STEP
+            columns.append(np.where(np.abs(up) > np.abs(down), up, down))
         return np.stack(columns, axis=1) if len(self) else np.zeros((0, len(FACTORS)))
 
     def chosen(self, keep: Ints) -> "Rows":

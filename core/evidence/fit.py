@@ -205,16 +205,33 @@ class OfAStack(Protocol):
 
 
 def calibrated(cases: Sequence[OfAStack], errors: FloatArray) -> FloatArray:
-    """Errors after one point of each stack and group was taken as a scale, that point not counted (nan)."""
+    """Errors after one point of each stack and group was taken as a scale, that point not counted (nan).
+
+    A point is believed as far as stacks differ more than points of one stack: with t the deviation of
+    points taken and s that of the others from them, the scale is the point's error to the power
+    1 - s^2 / (2 t^2), as half of s^2 is the point's own noise.
+    """
     out = errors.copy()
-    seen: dict[tuple[str, str], list[int]] = {}
+    seen: dict[str, dict[str, list[int]]] = {}
     for place, case in enumerate(cases):
-        seen.setdefault((case.stack, case.group), []).append(place)
-    for places in seen.values():
-        middle = places[len(places) // 2]
-        out[places] = errors[places] - errors[middle]
-        out[middle] = np.nan
+        seen.setdefault(case.group, {}).setdefault(case.stack, []).append(place)
+    for stacks in seen.values():
+        taken = {places[len(places) // 2]: places for places in stacks.values()}
+        others = [errors[i] - errors[at] for at, places in taken.items() for i in places if i != at]
+        far = [errors[at] for at, places in taken.items() if len(places) > 1]
+        share = believed(np.array(far), np.array(others))
+        for at, places in taken.items():
+            out[places] = errors[places] - share * errors[at]
+            out[at] = np.nan
     return out
+
+
+def believed(points: FloatArray, differences: FloatArray) -> float:
+    """How far errors of single points are those of their stacks, 0 to 1; see ``calibrated``."""
+    if not len(points) or not len(differences):
+        return 0.0
+    whole, noise = (float(np.median(np.abs(e))) ** 2 for e in (points, differences))
+    return min(1.0, max(0.0, 1.0 - 0.5 * noise / whole)) if whole > 0 else 0.0
 
 
 def grounds_of(problem: Problem, slope: FloatArray) -> list[dict[str, int]]:
@@ -237,7 +254,8 @@ def bands_of(cases: Sequence[Case], errors: Sequence[FloatArray]) -> dict[str, A
     groups = np.array([case.group for case in cases])
     bands: dict[str, Any] = {"step": {}, "first_token": {}}
     whole = np.isin(groups, ("batches", "one prompt", "server throughput"))
-    bands["batch"] = _band(np.concatenate([e[whole] for e in errors])) if whole.any() else [0.65, 1.5]
+    # Wider, as one band serves whole batches, offline runs and rates, of which rates scatter most.
+    bands["batch"] = _band(np.concatenate([e[whole] for e in errors]), 0.08) if whole.any() else [0.65, 1.5]
     for name, mine in (
         ("step", np.isin(groups, ("server TPOT", "one stream"))),
         ("first_token", groups == "server TTFT"),
@@ -251,8 +269,8 @@ def bands_of(cases: Sequence[Case], errors: Sequence[FloatArray]) -> dict[str, A
     return bands
 
 
-def _band(errors: FloatArray) -> list[float]:
-    low, high = np.exp(-np.quantile(errors, [0.9, 0.1])).tolist()
+def _band(errors: FloatArray, tail: float = 0.1) -> list[float]:
+    low, high = np.exp(-np.quantile(errors, [1 - tail, tail])).tolist()
     return [round(min(low, 1.0), 2), round(max(high, 1.0), 2)]
 
 

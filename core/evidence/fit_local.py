@@ -26,7 +26,7 @@ from core.model.operators import TOKENS
 from core.quantities import FloatArray
 
 SPREAD = {"decode": 0.045, "prefill": 0.07}  # of log errors, where the loss turns from squares to distances
-DEVICE = {"decode": 0.07, "prefill": 0.10}  # deviation of a device's own factors
+DEVICE = 0.10  # deviation of a device's own factors
 ROWS_OF_A_DEVICE = 12.0
 # A value is fitted only where so many rows of at least two models and two sources feel it (a share of
 # their time).
@@ -168,8 +168,7 @@ class Problem:
         groups = list(zip(of_case, kinds, strict=True))
         counts = {group: groups.count(group) for group in set(groups)}
         self.weight = np.array([min(1.0, ROWS_OF_A_DEVICE / counts[group]) for group in groups])
-        own = np.tile([DEVICE["decode"], DEVICE["prefill"]], len(self.devices))
-        self.sigma = np.concatenate([self.sigma, own])
+        self.sigma = np.concatenate([self.sigma, np.full(2 * len(self.devices), DEVICE)])
 
     def _supported(self) -> Flags:
         """Which deviations more than one model and a few rows speak for."""
@@ -224,23 +223,29 @@ class Problem:
         total, live = parts.sum(1), np.where(clipped, 0.0, parts)
         by_name = live @ self.signs
         by_name[:, self.names.index("split_power")] += body.sum(1) * split * power * rows.log_split
-        by_link = self.chains[self.profile_of]
-        flat = (by_link[:, :, None] * by_name[:, None, :]).reshape(len(total), -1)
-        by_device = np.zeros((len(total), 2 * len(self.devices)))
-        at = np.arange(len(total))
-        by_device[at, 2 * self.device_of] = live[:, ~self.compute].sum(1)
-        by_device[at, 2 * self.device_of + 1] = live[:, self.compute].sum(1)
+        spent = rows.count[:, None] * by_name
         seconds = np.bincount(rows.case_of, rows.count * total, len(self.cases))
-        gradient = np.zeros((len(self.cases), len(self.sigma)))
-        np.add.at(gradient, rows.case_of, rows.count[:, None] * np.hstack([flat, by_device]))
+        # Rows of a case follow each other: sums by case, and then by the profiles above each.
+        first = np.flatnonzero(np.diff(rows.case_of, prepend=-1))
+        by_case = np.add.reduceat(spent, first)
+        by_link = self.chains[self.profile_of[first]]
+        flat = np.zeros((len(self.cases), len(self.links) * len(self.names)))
+        free = np.flatnonzero(self.allowed[: flat.shape[1]])
+        flat[:, free] = by_link[:, free // len(self.names)] * by_case[:, free % len(self.names)]
+        by_device = np.zeros((len(self.cases), 2 * len(self.devices)))
+        at = np.arange(len(self.cases))
+        weighted = rows.count[:, None] * live
+        by_device[at, 2 * self.device_of_case] = np.add.reduceat(weighted[:, ~self.compute].sum(1), first)
+        by_device[at, 2 * self.device_of_case + 1] = np.add.reduceat(weighted[:, self.compute].sum(1), first)
+        gradient = np.hstack([flat, by_device])
         return np.log(seconds), gradient / seconds[:, None]
 
-    def fit(self, use: Flags | None = None) -> FloatArray:
-        """The unknowns, fitted to the cases of which ``use`` is true (all of them).
+    def fit(self, use: Flags | None = None, start: FloatArray | None = None) -> FloatArray:
+        """The unknowns, fitted to the cases of which ``use`` is true (all of them), from ``start`` (zero).
 
         Levenberg-Marquardt steps on  sum w 2 (sqrt(1 + e^2) - 1) + sum (x / s)^2.
         """
-        x = np.zeros(len(self.sigma))
+        x = np.zeros(len(self.sigma)) if start is None else start.copy()
         used = self.weight if use is None else self.weight * use
 
         def loss(at: FloatArray, logs: FloatArray) -> float:
@@ -253,7 +258,7 @@ class Problem:
             error = (logs - self.measured) / self.spread
             weight = used / np.sqrt(1.0 + error**2)
             felt = np.abs(slope[used > 0]).max(axis=0) > 1e-12
-            live = np.flatnonzero(felt & self.allowed)
+            live = np.flatnonzero((felt | (x != 0)) & self.allowed)
             some = slope[:, live] / self.spread[:, None]
             normal = (some * weight[:, None]).T @ some + np.diag(1.0 / self.sigma[live] ** 2)
             right = -(some.T @ (weight * error)) - x[live] / self.sigma[live] ** 2
@@ -277,8 +282,9 @@ class Problem:
     def left_out(self, groups: Sequence[str]) -> FloatArray:
         """Logarithm of predicted / measured where the whole group of each case was left out of the fit."""
         out = np.zeros(len(self.cases))
+        whole = self.fit()
         for group in dict.fromkeys(groups):
             held = np.array([g == group for g in groups])
-            logs, _ = self.predict(self.fit(~held))
+            logs, _ = self.predict(self.fit(~held, whole))
             out[held] = (logs - self.measured)[held]
         return out

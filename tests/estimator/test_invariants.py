@@ -15,6 +15,7 @@ import pytest
 from core.catalog.accelerators import all_accelerators
 from core.catalog.models import all_models, load_model
 from core.estimator import estimate
+from core.latency.local import LocalPlan
 from core.latency.protocol import BOUND
 from core.latency.step import Plan
 from core.serving.steady_state import prepare
@@ -101,6 +102,9 @@ def test_finite_and_in_order(model):
         assert (np.diff(every[:BOUND], axis=0) >= -1e-12).all(), told(one)
         if isinstance(plan, Plan):
             assert (plan.seconds_per[:BOUND] * ROUNDING >= plan.seconds_per[BOUND]).all(), told(one)
+        if isinstance(plan, LocalPlan):
+            least = np.stack([term.seconds * (not term.microseconds) for term in plan.terms])
+            assert (plan.each * ROUNDING >= least).all(), told(one)
 
 
 @pytest.mark.parametrize("model", MODELS)
