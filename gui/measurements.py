@@ -16,7 +16,7 @@ _HEAD = 1 << 18  # bytes of a file that are looked at before it is read
 _LINE = 1 << 14  # of these the line of headers of a table
 _TELLING = re.compile(
     rb"tok(?:ens?)?_?/ ?s|\bt/s\b|ttft|tpot|throughput|latenc|eval (?:rate|time)|avg_ts|n_gen\b|traceEvents"
-    rb"|kv[ _]cache|buffer size|gpu memory|memory-usage|fb memory|memory\.used|# gpu|nvidia-smi"
+    rb"|kv[ _]cache|msg=offload|buffer size|gpu memory|memory-usage|fb memory|memory\.used|# gpu|nvidia-smi"
     rb"|nvidia_smi_log|\bpwr\b|eval_(?:count|duration)|_per_second|\"cat\": ?\"kernel|\"ph\": ?\"X"
     rb"|inferometer-runs|prompt_tps|generation_tps|model_version|measured|tokens per second|time_to_first"
     rb"|max_total_num_tokens|model loading took|\xe6\x98\xbe\xe5\xad\x98|\xe5\x90\x9e\xe5\x90\x90",
