@@ -9,7 +9,7 @@ import io
 import numpy as np
 import pytest
 
-from core.evidence.fit import bands_of, calibrated, fit, problem_of, thinned, with_values
+from core.evidence.fit import bands_of, believed, calibrated, fit, problem_of, thinned, with_values
 from core.evidence.page import accuracy_page, summary
 from core.evidence.served import Case, Refused, cases_of_points
 from core.evidence.served_records import cases_of_records
@@ -270,3 +270,13 @@ def test_the_page_names_groups_bias_and_reasons():
 def test_summary_of_errors():
     found = summary(np.log([1.1, 0.9, 1.2, float("nan")]).tolist())
     assert found == {"n": 3, "median": 0.1, "p90": 0.2, "bias": 0.1}
+
+
+def test_a_point_is_believed_as_far_as_stacks_differ():
+    """Noise alone is not believed, differences of stacks alone wholly, equal parts of both by half."""
+    rng = np.random.default_rng(3)
+    stacks, points, others = rng.normal(size=(3, 4000))
+    assert believed(points, others - points) < 0.05
+    assert believed(stacks, 0.0 * stacks) == 1.0
+    assert believed(stacks + points, others - points) == pytest.approx(0.5, abs=0.05)
+    assert believed(np.array([]), np.array([])) == 0.0
