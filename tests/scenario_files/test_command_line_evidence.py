@@ -146,4 +146,4 @@ def test_a_run_is_diagnosed_with_its_own_load_as_in_the_window(home, samples, tm
     (figure,) = [f for f in found["figures"] if f["figure"] == "time_per_output_token"]
     assert figure["state"] == "as_estimated"
     told = run(home, "diagnose", samples[0], "--run", path).stdout
-    assert "Placed against the chosen run" in told and "r.json" in told
+    assert "Against the settings of r.json" in told
