@@ -91,16 +91,16 @@ def operator_table(found: tuple[OperatorRow, ...], words: Words) -> tuple[list[C
             _DASH if s is None else words.phrase(percent(s)) for s in (row.measured, row.decode, row.prefill)
         )
         spent = str(show_time(row.seconds)), show_count(row.calls)
-        cells = (
+        cells = [
             Cell(name),
             Cell(spent[0]),
             Cell(spent[1], colour="ink2"),
             Cell(measured, "body_medium"),
             Cell(decode),
             Cell(prefill),
-        )
+        ]
         if timed:
-            of_step = (row.step_seconds, row.decode_seconds, row.prefill_seconds)
-            cells += tuple(Cell(_DASH if s is None else str(show_time(s))) for s in of_step)
-        rows.append(Row(cells, f"{name}: {measured}"))
+            steps = (row.step_seconds, row.decode_seconds, row.prefill_seconds)
+            cells += [Cell(_DASH if s is None else str(show_time(s))) for s in steps]
+        rows.append(Row(tuple(cells), f"{name}: {measured}"))
     return columns, rows
