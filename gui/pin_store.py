@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from core.errors import InferometerError
 from core.files import scenario_file
+from core.spec.base import as_one_line
 from gui.paths import read_small, set_aside, write_atomically
 from gui.pinned import Pin, Pinned
 
@@ -68,6 +69,7 @@ class PinStore(QObject):
 
 def _pin(one: object) -> Pin | None:
     try:
-        return Pin(scenario_file.loads(json.dumps(one["scenario"])), str(one["name"]))  # type: ignore[index]
+        scenario = scenario_file.loads(json.dumps(one["scenario"]))  # type: ignore[index]
+        return Pin(scenario, as_one_line(str(one["name"])))  # type: ignore[index]
     except (InferometerError, ValueError, LookupError, TypeError, RecursionError):
         return None

@@ -16,6 +16,7 @@ from PySide6.QtCore import QLockFile, QObject, QTimer, Signal
 from core.errors import InferometerError
 from core.files import scenario_file
 from core.records import dataclass
+from core.spec.base import as_one_line
 from core.spec.scenario import Scenario
 from gui.document import Document, Origin
 from gui.paths import read_small, write_atomically
@@ -256,9 +257,9 @@ def _read(file: Path) -> Found | None:
         scenario = scenario_file.loads(json.dumps(tree["scenario"]))
         path = Path(tree["path"]) if isinstance(tree["path"], str) else None
         stamp = tuple(int(part) for part in tree["stamp"]) if tree["stamp"] else None
-        origin = Origin(path, str(tree["title"]), bool(tree["imported"]), stamp)
+        origin = Origin(path, as_one_line(str(tree["title"])), bool(tree["imported"]), stamp)
         pins = tuple(
-            Pin(scenario_file.loads(json.dumps(one["scenario"])), str(one["name"]))
+            Pin(scenario_file.loads(json.dumps(one["scenario"])), as_one_line(str(one["name"])))
             for one in tree.get("pinned", [])
         )
         return Found(file, scenario, origin, float(tree["saved_at"]), pins, int(tree.get("baseline", 0)))

@@ -24,6 +24,11 @@ def is_one_line(text: str) -> bool:
     return not any(unicodedata.category(c) in _UNSHOWN_CATEGORIES or c in _TURNING for c in text)
 
 
+def as_one_line(text: str) -> str:
+    """A text of a foreign file with a space for every character that ``is_one_line`` refuses."""
+    return text if is_one_line(text) else "".join(c if is_one_line(c) else " " for c in text)
+
+
 def _one_line(text: str) -> str:
     if not is_one_line(text):
         raise PydanticCustomError("control_characters", "holds control characters")

@@ -312,5 +312,14 @@ def test_no_number_is_endless(kind: str, tmp_path: Path, qapp: QApplication) -> 
         use(tmp_path, data[:start] + b"1e999" + data[end:])
 
 
+@pytest.mark.parametrize("kind", ["pins", "recovery"])
+def test_half_a_character_in_a_name_can_be_kept_again(kind: str, tmp_path: Path, qapp: QApplication) -> None:
+    """Found at the 2845th spoilt file of pins."""
+    whole, use, _ = KINDS[kind]
+    for found in list(re.finditer(rb'"(?:name|title)":\s*"', whole()))[:20] or [None]:
+        assert found is not None
+        use(tmp_path, whole()[: found.end()] + b"\\ud800" + whole()[found.end() :])
+
+
 def test_the_log_used_here_is_a_database() -> None:
     assert database().startswith(b"SQLite format 3") and sqlite3.sqlite_version
