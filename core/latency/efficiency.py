@@ -17,6 +17,7 @@ from pydantic import Field
 import resources
 from core.latency.factors import Factors, load_factors
 from core.latency.machine import Identity
+from core.model.work import load_work
 from core.spec.accelerator import Accelerator
 from core.spec.base import Spec
 from core.spec.formats import ComputeFormat, WeightFormat
@@ -228,7 +229,8 @@ def _scale(merged: dict[str, Any], engine: str, factors: Factors) -> None:
             scaled = dict(fit)
             for part in ("ec", "em"):
                 factor = factors.of(f"{kind}.{part}", engine, family, key)
-                scaled[part] = min(1.0, fit[part] * factor)
+                most = 1.0 if part == "ec" else max(load_work().most_bandwidth, fit[part])
+                scaled[part] = min(most, fit[part] * factor)
             scaled["t0_us"] = fit["t0_us"] * factors.of(starts, engine, family, key)
             fits[key] = scaled
     overheads = merged["overheads"]

@@ -22,6 +22,7 @@ class Work:
     latent_products: float  # launches of a layer with latent attention beside a plain one's
     recurrent_kernels: float  # the same of a recurrent layer
     send_start_us: float  # hand-over from stage to stage
+    most_bandwidth: float  # share of the data sheet's that a factor lifts a kernel to at most
 
 
 @cache
