@@ -5,7 +5,6 @@
 
 import gc
 import os
-import os
 import random
 import sys
 from collections.abc import Callable
