@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 FIRST = QSize(1440, 900)
 
+_WIDEST = 16_000  # px; what a spoilt file says may be wider than any number Qt holds
+
 
 class WindowState:
     """Keeps and restores the state of one window; without ``settings`` it only knows the first one."""
@@ -32,7 +34,7 @@ class WindowState:
         width = str(settings.value("forms_width", 0))
         window.workspace.restore_forms(
             str(sections).split() if sections is not None else None,
-            int(width) if width.isdecimal() else 0,
+            min(int(width), _WIDEST) if width.isdecimal() and len(width) < 10 else 0,
         )
         if _is_true(settings.value("folded")):
             window.actions_["fold_forms"].setChecked(True)

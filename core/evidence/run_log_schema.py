@@ -82,10 +82,13 @@ def prepare(base: sqlite3.Connection) -> int:
 def version_of(base: sqlite3.Connection) -> int:
     """The version of a database; 0 for an empty one.  Raises sqlite3.DatabaseError for another program's."""
     # One statement: another window may make the tables between two.
-    version, owner, tables = base.execute(
-        "SELECT (SELECT user_version FROM pragma_user_version),"
-        " (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_master)"
-    ).fetchone()
+    try:
+        version, owner, tables = base.execute(
+            "SELECT (SELECT user_version FROM pragma_user_version),"
+            " (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_master)"
+        ).fetchone()
+    except UnicodeDecodeError:  # sqlite's own message quotes the damage
+        raise sqlite3.DatabaseError("malformed schema") from None
     if tables and owner != APPLICATION:
         raise sqlite3.DatabaseError("not the log of this program")
     return int(version) if tables else 0
