@@ -15,15 +15,15 @@ from core.files.opening import open_document
 from core.units import show_memory_in
 from core.words import LANGUAGES, Words
 from gui import theme
-from gui.crash import CrashLog
 from gui.dialogs.service import QtDialogs
 from gui.document import Document, Origin, stamp_of
+from gui.frame.window import MainWindow
+from gui.kept.crash import CrashLog
+from gui.kept.preferences import Preferences, window_settings
+from gui.kept.recent import RecentFiles
+from gui.kept.recovery import Recovery
 from gui.paths import Paths
-from gui.preferences import Preferences, window_settings
-from gui.recent import RecentFiles
-from gui.recovery import Recovery
 from gui.samples import Sample, load_sample, samples, title_of
-from gui.window import MainWindow
 
 NAME = "Inferometer"
 

@@ -13,7 +13,7 @@ from core.words import LANGUAGES
 from gui.workspaces.registry import KEYS
 
 if TYPE_CHECKING:
-    from gui.window import MainWindow
+    from gui.frame.window import MainWindow
 
 
 class LanguageSwitch(QObject):

@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _report_pdf(arguments: list[str]) -> int:
     """A PDF is laid out by Qt, which needs no display for it."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    from gui.export import report_command
+    from gui.exporting.pdf import report_command
 
     return report_command(arguments)
 
@@ -201,7 +201,7 @@ def _completion(arguments: list[str], words: Words) -> int:
 def _screenshot(arguments: list[str], words: Words) -> int:
     options = screenshot_parser(words).parse_args(arguments)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    from gui.screenshot import take
+    from gui.exporting.screenshot import take
 
     return take(
         options.file,

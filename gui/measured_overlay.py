@@ -12,12 +12,12 @@ from core.evidence.run_log import Entry
 from core.evidence.run_scenario import describe
 from core.spec.scenario import Scenario
 from core.words import counted
-from gui.background import Work
+from gui.kept.runs import RunStore
 from gui.plots.measured_marks import Marks
-from gui.run_store import RunStore
+from gui.work.background import Work
 
 if TYPE_CHECKING:
-    from gui.window import MainWindow
+    from gui.frame.window import MainWindow
 
 _REST_MS = 150
 _PORTION = 200

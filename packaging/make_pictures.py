@@ -91,7 +91,7 @@ def _work(options: argparse.Namespace) -> int:
 
     from gui import theme
     from gui.app import application, start
-    from gui.screenshot import silence
+    from gui.exporting.screenshot import silence
     from gui.workspaces.registry import KEYS
 
     options.folder.mkdir(parents=True, exist_ok=True)

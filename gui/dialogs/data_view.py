@@ -5,7 +5,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QTableView, QVBoxLayout, QWidget
 
 from core.words import Words
-from gui.plot_tables import DataTable, cell_text
+from gui.exporting.plot_tables import DataTable, cell_text
 from gui.theme import theme
 
 _Index = QModelIndex | QPersistentModelIndex

@@ -18,9 +18,9 @@ from PySide6.QtWidgets import (
 
 from core.words import Words
 from gui.fields.check_box import CheckBox
+from gui.kept.user_presets import LONGEST_NAME, PARTS, Preset, UserPresets, tidy
 from gui.sheets.sheet import Text
 from gui.theme import theme
-from gui.user_presets import LONGEST_NAME, PARTS, Preset, UserPresets, tidy
 
 _WIDTH, _LIST_HEIGHT, _ROW = 400, 200, 28
 

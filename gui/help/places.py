@@ -8,7 +8,7 @@ from core.manual import PAGES, slug
 from gui.forms.section import Section
 
 if TYPE_CHECKING:
-    from gui.window import MainWindow
+    from gui.frame.window import MainWindow
 
 _FIRST = "start"
 

@@ -12,10 +12,10 @@ from core.results import Estimate
 from core.words import Words
 from gui.document import Document
 from gui.estimation import Estimation
+from gui.frame.sizes import Sizes
 from gui.panels.advising import Advising
 from gui.panels.rail import Rail
 from gui.panels.side_panel import SidePanel
-from gui.sizes import Sizes
 from gui.theme import manager, theme
 from gui.widgets.derivation_content import choose_in, derivation_text, title_of, written
 

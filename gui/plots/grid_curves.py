@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 
 from core.planning.explore import Grid, family
 from core.quantities import FloatArray
-from gui.explore_content import at_index, nearest, places, scale_of
+from gui.contents.explore import at_index, nearest, places, scale_of
 from gui.plots.draw import Draw, text_width
 from gui.plots.grid_plot import Cell, GridPlot
 from gui.plots.log_axis import LogAxis, log_axis

@@ -20,8 +20,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from core.planning.explore_axes import Axis, shown_value
 from core.spec.scenario import Scenario
 from core.words import Words
-from gui.exploration import Picture
-from gui.explore_content import (
+from gui.contents.explore import (
     at_index,
     axis_name,
     nearest,
@@ -35,6 +34,7 @@ from gui.explore_content import (
 )
 from gui.plots.draw import Draw, text_width
 from gui.theme import manager, theme
+from gui.work.exploration import Picture
 
 _HEAD = 44
 _MOST_NAME = 150.0

@@ -13,12 +13,12 @@ from core.planning.explore_axes import Axis
 from core.quantities import FloatArray
 from core.units import three_digits
 from core.words import Words
-from gui.exploration import Picture
-from gui.explore_content import breaks, levels, place_of, places, scale_of, show_result, ticks
+from gui.contents.explore import breaks, levels, place_of, places, scale_of, show_result, ticks
 from gui.plots.contour import Line, contours, eased, smoothed
 from gui.plots.draw import Draw
 from gui.plots.grid_plot import GridPlot
 from gui.theme import RAMP_CLASSES, Role, Theme, mix, theme
+from gui.work.exploration import Picture
 
 _MOST_PIXELS = 2.4e6
 _PITCH = 7.0

@@ -14,7 +14,7 @@ from core.words import Words
 from gui.plots.canvas import Canvas, Frame, stroke
 from gui.plots.draw import Draw
 from gui.plots.scales import count_axis, value_axis
-from gui.simulation import Study
+from gui.work.simulation import Study
 
 KINDS = ("first_token", "per_token", "throughput")
 

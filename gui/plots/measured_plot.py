@@ -14,12 +14,12 @@ from core.evidence.runs_told import shown_figure
 from core.quantities import FloatArray
 from core.units import three_digits
 from core.words import Words, percent
+from gui.contents.validate import name_of, signed
 from gui.plots.canvas import Canvas, dots, polygon_of
 from gui.plots.decades import Scale, bare, decades
 from gui.plots.draw import Draw
 from gui.theme import SERIES_MARKERS
-from gui.validate_content import name_of, signed
-from gui.validation import FAR, WITHIN, Move, View
+from gui.work.boards import FAR, WITHIN, Move, View
 
 Kind = Literal["measured", "batch", "length"]
 KINDS: tuple[Kind, ...] = ("measured", "batch", "length")

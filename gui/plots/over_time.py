@@ -15,8 +15,8 @@ from gui.plots import time_axis
 from gui.plots.canvas import Canvas, Frame, dots, fill_under, polygon_of, rings, steps, stroke, thinned
 from gui.plots.draw import FLAG_HEIGHT, Align, Draw
 from gui.plots.scales import Axis, count_axis, value_axis
-from gui.simulation import Shot
 from gui.theme import mix, theme
+from gui.work.simulation import Shot
 
 _MOST_POINTS = 1500
 _LEAST_HITS = 0.005  # of the prompts: less is not worth a panel

@@ -10,9 +10,9 @@ from core.words import Words
 from gui.plots import time_axis
 from gui.plots.canvas import Canvas, Frame
 from gui.plots.draw import Draw
-from gui.simulation import Fates, Shot
 from gui.theme import Theme, mix, theme
 from gui.tips import plain
+from gui.work.simulation import Fates, Shot
 
 _PITCH = 14  # px a row
 _BEFORE = 0.55  # of the rows came before the moment

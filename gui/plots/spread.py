@@ -11,7 +11,7 @@ from core.words import Words, percent
 from gui.plots.canvas import Canvas, Frame, stroke
 from gui.plots.draw import Draw
 from gui.plots.scales import Axis, value_axis
-from gui.simulation import Shot
+from gui.work.simulation import Shot
 
 KINDS = ("first_token", "per_token", "end_to_end")
 _PERCENT = Axis(100.0, 25.0)

@@ -14,7 +14,7 @@ from core.spec.change import get_value
 from core.words import Words
 from gui.catalogue import Catalogue
 from gui.document import Document
-from gui.messages import Link, MessageArea
+from gui.frame.messages import Link, MessageArea
 from gui.sheets.sheet import Place, Sheet
 
 if TYPE_CHECKING:  # at run time each comes with its first opening

@@ -7,7 +7,7 @@ from core.planning.capacity_search import ReplicasFound
 from core.units import show_count, show_time, three_digits
 from core.words import Words
 from gui.sheets.sheet import Text
-from gui.simulation import Study
+from gui.work.simulation import Study
 
 
 class CopiesLine(QWidget):

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 from core.planning.compare import Row
 from core.words import Words
 from gui import icons
-from gui.compare_content import cell_text, row_name
+from gui.contents.compare import cell_text, row_name
 from gui.theme import Role, manager, theme
 from gui.widgets import paint
 from gui.widgets.series_card import letter_plate

@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from core.words import Words
-from gui.explore_content import break_text
+from gui.contents.explore import break_text
 from gui.theme import manager, mix, theme
 from gui.widgets import paint
 

@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui import icons
-from gui.sizes import GUTTER
+from gui.frame.sizes import GUTTER
 from gui.theme import manager, theme
 from gui.widgets import paint
 from gui.widgets.card_content import Card

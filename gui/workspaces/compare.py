@@ -13,13 +13,13 @@ from core.planning.compare import difference_table, headline
 from core.planning.curves import WorkloadCurves
 from core.results import Estimate
 from core.words import Words
-from gui.compare_content import differences, line_of, names_of, table_text
+from gui.contents.compare import differences, line_of, names_of, table_text
 from gui.fields.choice_edit import Choice
 from gui.fields.segmented import Segmented
+from gui.frame.sizes import COLUMN_GAP, GUTTER, Sizes
 from gui.icons import icon
 from gui.pinned import Pin, letter
 from gui.sheets.sheet import Text
-from gui.sizes import COLUMN_GAP, GUTTER, Sizes
 from gui.theme import manager, theme
 from gui.widgets.difference_table import DifferenceTable
 from gui.widgets.series_card import GAP, MOST_TALL, Head, SeriesRow
@@ -27,8 +27,8 @@ from gui.workspaces.heading import Heading
 from gui.workspaces.parts import Ground
 
 if TYPE_CHECKING:  # comes with the plots
+    from gui.exporting.workspace_tables import Given
     from gui.plots.compare_curves import CompareCurves
-    from gui.workspace_tables import Given
     from gui.workspaces.registry import Context
 
 _SAID_MS = 1500
@@ -135,7 +135,7 @@ class CompareWorkspace(QWidget):
 
     def pictures(self) -> "list[Given]":
         """The plots."""
-        from gui.workspace_tables import Given, compare_table
+        from gui.exporting.workspace_tables import Given, compare_table
 
         words = self._words
         return [

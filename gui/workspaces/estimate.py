@@ -16,9 +16,9 @@ from gui.document import Document
 from gui.estimation import Estimation
 from gui.forms.changed import ChangedFields
 from gui.forms.panel import FormsPanel
-from gui.messages import MessageArea
-from gui.sizes import LEAST_CENTRE, LEAST_FORMS, Sizes, right_width
-from gui.summary_bar import SummaryBar
+from gui.frame.messages import MessageArea
+from gui.frame.sizes import LEAST_CENTRE, LEAST_FORMS, Sizes, right_width
+from gui.frame.summary_bar import SummaryBar
 from gui.theme import manager, theme
 from gui.widgets.cards import CardStrip
 from gui.widgets.ledger_view import LedgerView

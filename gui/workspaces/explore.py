@@ -13,18 +13,18 @@ from core.planning.explore_axes import Axis, changes_for
 from core.results import Estimate
 from core.spec.checks import check
 from core.spec.scenario import Scenario
-from gui.exploration import Exploration, Picture
-from gui.explore_content import detail, headline, nearest, progress
-from gui.sizes import GUTTER, Sizes
+from gui.contents.explore import detail, headline, nearest, progress
+from gui.frame.sizes import GUTTER, Sizes
 from gui.theme import manager, theme
+from gui.work.exploration import Exploration, Picture
 from gui.workspaces.explore_form import ExploreForm, Question, axes_of, first_question, fitting
 from gui.workspaces.explore_side import ExploreSide
 from gui.workspaces.heading import Heading
 from gui.workspaces.parts import Edge, Ground, ProgressBar
 
 if TYPE_CHECKING:
+    from gui.exporting.workspace_tables import Given
     from gui.plots.grid_plot import Cell
-    from gui.workspace_tables import Given
     from gui.workspaces.registry import Context
 
 _SHOW_WORK_MS = 400  # what takes longer says how far it is
@@ -141,7 +141,7 @@ class ExploreWorkspace(QWidget):
 
     def pictures(self) -> "list[Given]":
         """The plot in sight."""
-        from gui.workspace_tables import Given, explore_table
+        from gui.exporting.workspace_tables import Given, explore_table
 
         plot = self.curves if self.question.curves else self.map
         title = self._words(f"explore.results.{self.question.result}")

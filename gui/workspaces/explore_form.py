@@ -14,7 +14,7 @@ from core.planning.explore_axes import Axis, axes_for, axis_for
 from core.spec.base import field_meta
 from core.spec.scenario import Scenario
 from core.words import Words
-from gui.explore_content import range_text
+from gui.contents.explore import range_text
 from gui.fields.choice_edit import Choice, ChoiceEdit
 from gui.fields.multi_edit import Group, MultiEdit
 from gui.fields.range_edit import RangeEdit

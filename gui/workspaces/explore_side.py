@@ -9,13 +9,13 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 from core.results import Estimate
 from core.units import Shown, memory_size, memory_unit, show_count, show_time, three_digits
 from core.words import Words
-from gui.exploration import Picture
-from gui.explore_content import axis_name, scale_of, time_taken, with_unit
+from gui.contents.explore import axis_name, scale_of, time_taken, with_unit
 from gui.icons import icon
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
 from gui.widgets.explore_legend import ExploreLegend
 from gui.widgets.reading_table import Line, ReadingTable
+from gui.work.exploration import Picture
 from gui.workspaces.explore_form import Question
 
 if TYPE_CHECKING:

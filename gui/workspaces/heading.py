@@ -4,7 +4,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
-from gui.sizes import GUTTER
+from gui.frame.sizes import GUTTER
 from gui.theme import manager, theme
 from gui.tips import plain
 from gui.widgets import paint

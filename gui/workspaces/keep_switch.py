@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 from core.words import Words
 from gui.fields.choice_edit import Choice
 from gui.fields.segmented import Segmented
-from gui.keeper import Keeper
+from gui.kept.results import Keeper
 from gui.theme import manager, theme
 from gui.workspaces.settings_form import LABELS, LABELS_SMALL
 

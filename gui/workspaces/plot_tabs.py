@@ -21,9 +21,9 @@ from core.planning.started import Started
 from core.results import Estimate
 from core.words import Words
 from gui.estimation import Course, Estimation, View
-from gui.sizes import COLUMN_GAP, GUTTER, LEAST_PLOT, TABS, Sizes
+from gui.frame.sizes import COLUMN_GAP, GUTTER, LEAST_PLOT, TABS, Sizes
+from gui.frame.toolbar import TextTab
 from gui.theme import theme
-from gui.toolbar import TextTab
 from gui.widgets.notes_line import NotesLine
 from gui.workspaces.parts import Caption, Ground
 

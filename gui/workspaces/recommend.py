@@ -17,24 +17,24 @@ from core.reports.recommendation import changes_of
 from core.spec.scenario import Scenario
 from core.spec.simulation import Simulation
 from core.units import show_time
-from gui import recommend_content as content
-from gui import search_work
+from gui.contents import recommend as content
+from gui.contents.recommend import View
+from gui.contents.recommend_entry import Entry, of_entry, what
+from gui.contents.recommend_points import dollars, size
+from gui.frame.sizes import GUTTER, Sizes
 from gui.pinned import letter
-from gui.recommend_content import View
-from gui.recommend_entry import Entry, of_entry, what
-from gui.recommend_points import dollars, size
-from gui.search_work import Found
 from gui.sheets.sheet import Text
-from gui.sizes import GUTTER, Sizes
 from gui.theme import theme
 from gui.widgets.grid_table import GridTable
 from gui.widgets.scrolling import scrolling
+from gui.work import search as search_work
+from gui.work.search import Found
 from gui.workspaces.parts import Caption, Ground
 from gui.workspaces.recommend_form import RecommendForm
 from gui.workspaces.work_page import WorkPage
 
 if TYPE_CHECKING:
-    from gui.workspace_tables import Given
+    from gui.exporting.workspace_tables import Given
     from gui.workspaces.registry import Context
 
 _REST_MS = 60  # after an edit, before a new search begins
@@ -153,7 +153,7 @@ class RecommendWorkspace(WorkPage):
 
     def pictures(self) -> "list[Given]":
         """The plot of what was found."""
-        from gui.workspace_tables import Given, points_table
+        from gui.exporting.workspace_tables import Given, points_table
 
         view = self.found.view if self.found is not None else None
         if not isinstance(view, View):

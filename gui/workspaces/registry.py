@@ -16,14 +16,14 @@ from gui.catalogue import Catalogue
 from gui.dialogs.service import Dialogs
 from gui.document import Document
 from gui.estimation import Estimation
-from gui.keeper import Keeper
-from gui.messages import MessageArea
+from gui.frame.messages import MessageArea
+from gui.frame.sizes import Sizes
+from gui.kept.results import Keeper
 from gui.pinned import Pinned
-from gui.sizes import Sizes
 
 if TYPE_CHECKING:  # at run time it comes with the plots
-    from gui.shell import Shell
-    from gui.workspace_tables import Given
+    from gui.exporting.workspace_tables import Given
+    from gui.frame.shell import Shell
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,10 @@ from core.reports.simulation import requests_csv
 from core.spec.scenario import Scenario
 from core.spec.search import Search
 from core.units import show_count, show_time, three_digits
-from gui import simulate_content as content
-from gui.simulation import (
+from gui.contents import simulate as content
+from gui.frame.sizes import Sizes
+from gui.widgets.figure_strip import FigureStrip
+from gui.work.simulation import (
     QUICK_REQUESTS,
     Shot,
     Study,
@@ -24,14 +26,12 @@ from gui.simulation import (
     shots,
     study,
 )
-from gui.sizes import Sizes
-from gui.widgets.figure_strip import FigureStrip
 from gui.workspaces.simulate_form import SimulateForm, needs_trace
 from gui.workspaces.simulate_trace import TraceKeeper
 from gui.workspaces.work_page import WorkPage
 
 if TYPE_CHECKING:
-    from gui.workspace_tables import Given
+    from gui.exporting.workspace_tables import Given
     from gui.workspaces.registry import Context
 
 _REST_MS = 120  # after an edit, before a new run begins

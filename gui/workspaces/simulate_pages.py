@@ -7,21 +7,21 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from core.words import Words
-from gui import simulate_content as content
+from gui.contents import simulate as content
+from gui.exporting.workspace_tables import Given, over_time_table, requests_table, study_table
+from gui.frame.sizes import GUTTER, TABS
+from gui.frame.toolbar import TextTab
 from gui.plots.load_curve import KINDS, LoadCurve
 from gui.plots.over_time import OverTime
 from gui.plots.request_rows import RequestRows
 from gui.plots.spread import Spread
-from gui.simulation import Shot, Study
-from gui.sizes import GUTTER, TABS
 from gui.theme import manager, theme
-from gui.toolbar import TextTab
 from gui.widgets.copies_line import CopiesLine
 from gui.widgets.grid_table import GridTable
 from gui.widgets.reading_table import Line, ReadingTable
 from gui.widgets.scrolling import scrolling
 from gui.widgets.time_slider import TimeSlider
-from gui.workspace_tables import Given, over_time_table, requests_table, study_table
+from gui.work.simulation import Shot, Study
 from gui.workspaces.parts import Caption, Ground
 
 TABS_IN_ORDER = ("time", "percentiles", "load")

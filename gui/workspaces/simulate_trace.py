@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QWidget
 from core.errors import Problem
 from core.serving.trace import Trace
 from core.spec.scenario import Scenario
-from gui.background import Work
-from gui.intake import local_paths
-from gui.measurements import TRACES
-from gui.simulation import read_trace
+from gui.opening.intake import local_paths
+from gui.work.background import Work
+from gui.work.measurements import TRACES
+from gui.work.simulation import read_trace
 from gui.workspaces.simulate_form import needs_trace
 
 if TYPE_CHECKING:

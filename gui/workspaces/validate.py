@@ -11,13 +11,13 @@ from core.evidence.pairing import Pair
 from core.evidence.readers.common import Reading
 from core.evidence.run_log import Entry
 from core.units import show_count
-from gui import validate_content as content
-from gui.background import Work
+from gui.contents import validate as content
+from gui.frame.sizes import Sizes
 from gui.icons import icon
-from gui.sizes import Sizes
 from gui.theme import manager, theme
-from gui.validation import Board, Suggestion, View, essence, view_of
-from gui.validation_work import boards
+from gui.work.background import Work
+from gui.work.boards import Board, Suggestion, View, essence, view_of
+from gui.work.validation import boards
 from gui.workspaces.heading import Heading
 from gui.workspaces.parts import Edge, Ground, ProgressBar
 from gui.workspaces.validate_calibrate import CalibratePage
@@ -28,7 +28,7 @@ from gui.workspaces.validate_pages import EmptyPage, ValidatePages
 from gui.workspaces.validate_runs import RunsInOut
 
 if TYPE_CHECKING:
-    from gui.workspace_tables import Given
+    from gui.exporting.workspace_tables import Given
     from gui.workspaces.registry import Context
 
 _REST_MS = 150  # after an edit, before runs are predicted anew
@@ -182,7 +182,7 @@ class ValidateWorkspace(QWidget):
 
     def pictures(self) -> "list[Given]":
         """The plot with its points."""
-        from gui.workspace_tables import Given
+        from gui.exporting.workspace_tables import Given
 
         plot, words = self.pages.plot, self._words
         if self.view is None or self.tab != "errors":

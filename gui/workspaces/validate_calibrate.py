@@ -16,13 +16,13 @@ from core.files import calibration_file
 from core.spec.checks import LABELS
 from core.spec.scenario import Scenario
 from core.words import counted
-from gui import calibrate_content as content
-from gui.background import Work
-from gui.exports import plain_name
+from gui.contents import calibrate as content
+from gui.exporting.exports import plain_name
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
-from gui.validation_work import calibrated
 from gui.widgets.grid_table import GridTable
+from gui.work.background import Work
+from gui.work.validation import calibrated
 from gui.workspaces.parts import Ground
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from PySide6.QtCore import QObject
 from core.errors import InferometerError
 from core.memory.capacity import Change
 from core.spec.scenario import Scenario
-from gui import validate_content as content
-from gui.background import Work
-from gui.validation import Board, Suggestion, View
-from gui.validation_work import suggestions, with_cause
+from gui.contents import validate as content
+from gui.work.background import Work
+from gui.work.boards import Board, Suggestion, View
+from gui.work.validation import suggestions, with_cause
 from gui.workspaces.validate_pages import ValidatePages
 from gui.workspaces.validate_runs import RunsInOut
 

@@ -11,16 +11,16 @@ from core.evidence.diagnose import OBSERVED, Diagnosis, Observed
 from core.evidence.diagnosis_told import suspect_title
 from core.evidence.pairing import Pair
 from core.spec.base import FieldMeta
-from gui import calibrate_content as content
-from gui.background import Work
+from gui.contents import calibrate as content
+from gui.contents.validate import run_title
 from gui.fields.quantity_edit import Number, QuantityEdit
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
-from gui.validate_content import run_title
-from gui.validation_work import diagnosed
 from gui.widgets.cause_list import CauseList, CauseText
 from gui.widgets.grid_table import GridTable
 from gui.widgets.link_button import LinkButton
+from gui.work.background import Work
+from gui.work.validation import diagnosed
 from gui.workspaces.parts import Ground
 
 if TYPE_CHECKING:

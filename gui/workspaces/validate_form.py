@@ -8,13 +8,13 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from core.words import Words, counted
-from gui import validate_content as content
+from gui.contents import validate as content
 from gui.fields.choice_edit import Choice, ChoiceEdit
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
-from gui.validation import GROUPS, Board, Question, View
 from gui.widgets.link_button import LinkButton
 from gui.widgets.run_list import RunLine, RunList
+from gui.work.boards import GROUPS, Board, Question, View
 
 _SIDE = 16
 _LABELS, _LABELS_SMALL = 96, 80

@@ -17,11 +17,11 @@ from core.errors import Problem
 from core.words import Words
 from gui.fields.choice_edit import Choice
 from gui.fields.segmented import Segmented
+from gui.frame.sizes import COLUMN_GAP, GUTTER, TABS
+from gui.frame.toolbar import TextTab
 from gui.plots.measured_plot import KINDS, MeasuredPlot
 from gui.sheets.sheet import Text
-from gui.sizes import COLUMN_GAP, GUTTER, TABS
 from gui.theme import manager, theme
-from gui.toolbar import TextTab
 from gui.widgets.grid_table import Cell, Column, GridTable, Row
 from gui.workspaces.parts import Ground
 from gui.workspaces.validate_beside import Beside

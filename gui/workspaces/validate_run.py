@@ -8,13 +8,13 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 from core.evidence.operator_pairs import OperatorRow
 from core.evidence.pairing import Pair
 from core.words import Words
-from gui import validate_content as content
-from gui.background import Work
+from gui.contents import validate as content
+from gui.contents.validate_ledger import ledger_table, operator_table
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
-from gui.validate_ledger import ledger_table, operator_table
-from gui.validation_work import operators
 from gui.widgets.grid_table import Column, GridTable, Row
+from gui.work.background import Work
+from gui.work.validation import operators
 from gui.workspaces.parts import Ground
 
 

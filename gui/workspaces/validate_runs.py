@@ -15,7 +15,7 @@ from core.evidence.run_files import runs_csv, runs_jsonl
 from core.evidence.run_log import Entry
 from core.files.atomic import write_atomic
 from core.words import counted
-from gui.messages import Link
+from gui.frame.messages import Link
 
 if TYPE_CHECKING:
     from gui.workspaces.registry import Context

@@ -8,11 +8,11 @@ from PySide6.QtGui import QHideEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.errors import Problem
-from gui.background import Work
+from gui.frame.messages import Link
+from gui.frame.sizes import Sizes
 from gui.icons import icon
-from gui.messages import Link
-from gui.sizes import Sizes
 from gui.theme import manager, theme
+from gui.work.background import Work
 from gui.workspaces.heading import Heading
 from gui.workspaces.keep_switch import KeepSwitch
 from gui.workspaces.parts import Edge, Ground, ProgressBar

@@ -92,10 +92,10 @@ def child(folder: Path, seed: int, saving: bool) -> None:
 def serve() -> None:
     """Load the program, then fork a child for every line ``seed saving folder`` and say its number."""
     import gui.app
+    import gui.frame.window
     import gui.plots.pg
-    import gui.window
 
-    assert gui.app and gui.plots.pg and gui.window
+    assert gui.app and gui.plots.pg and gui.frame.window
     gc.freeze()
     for line in sys.stdin:
         seed, saving, folder = line.rstrip("\n").split(" ", 2)
@@ -195,7 +195,7 @@ def verdict(victim: Victim, original_users: int) -> tuple[str, float]:
     from core.errors import InferometerError
     from core.files.opening import open_document
     from gui.document import Document
-    from gui.recovery import Recovery
+    from gui.kept.recovery import Recovery
 
     try:
         scenario = open_document(victim.folder / "kept.json").scenario

@@ -49,8 +49,8 @@ def run_window(folder: Path) -> None:
     from PySide6.QtCore import QCoreApplication, QEvent, QSize
 
     from gui.app import application, start
+    from gui.exporting.screenshot import grab
     from gui.paths import Paths
-    from gui.screenshot import grab
     from gui.workspaces.registry import KEYS
 
     app = application()

@@ -24,7 +24,7 @@ from core import cli, console
 from core.files import scenario_file
 from core.version import VERSION
 from core.words import Words
-from gui.file_commands import SCENARIO_SUFFIX
+from gui.opening.file_commands import SCENARIO_SUFFIX
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"

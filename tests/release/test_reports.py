@@ -338,8 +338,8 @@ def test_a_curve_does_not_run_through_the_words_of_a_limit():
 def laid_out(point, language):
     from PySide6.QtGui import QGuiApplication, QImage
 
-    from gui.export import _markup
-    from gui.paper import _laid_out, pieces_of
+    from gui.exporting.paper import _laid_out, pieces_of
+    from gui.exporting.pdf import _markup
     from gui.theme import load_fonts
 
     assert QGuiApplication.instance() is not None
@@ -355,7 +355,7 @@ def laid_out(point, language):
 @pytest.mark.parametrize("language", ["en", "zh_CN"])
 @pytest.mark.parametrize("name", ["8b", "32b"])
 def test_no_row_of_a_pdf_is_cut_and_no_heading_ends_a_page(qapp, points, name, language):
-    from gui.paper import HEIGHT, pages_of
+    from gui.exporting.paper import HEIGHT, pages_of
 
     pieces, _screen, _document = laid_out(points[name], language)
     assert len(pieces) > 100
@@ -378,7 +378,7 @@ def test_no_row_of_a_pdf_is_cut_and_no_heading_ends_a_page(qapp, points, name, l
 def test_the_head_of_a_table_is_said_again_on_the_next_page():
     from PySide6.QtCore import QRectF
 
-    from gui.paper import Piece, pages_of
+    from gui.exporting.paper import Piece, pages_of
 
     head = QRectF(0, 0, 100, 10)
     rows = [Piece(0, 10, True), Piece(10, 20)] + [Piece(10 * n, 10 * n + 10, head=head) for n in range(2, 9)]
@@ -391,7 +391,7 @@ def test_the_head_of_a_table_is_said_again_on_the_next_page():
 
 
 def test_a_piece_taller_than_a_page_ends_with_it():
-    from gui.paper import Piece, pages_of
+    from gui.exporting.paper import Piece, pages_of
 
     pages = pages_of([Piece(0, 10, True), Piece(10, 500), Piece(500, 520)], 100)
     assert all(p.bottom - p.top <= 100 for p in pages)

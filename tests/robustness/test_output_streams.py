@@ -120,7 +120,8 @@ def test_a_fault_of_our_own_is_a_sentence_and_a_file(
 def test_a_picture_of_what_fails_inside_is_a_sentence(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gui import main, screenshot
+    from gui import main
+    from gui.exporting import screenshot
 
     def broken(_: Scenario) -> None:
         raise ZeroDivisionError

@@ -22,13 +22,13 @@ from core.evidence.run_log import DATABASE, RunLog
 from core.files import results_file, scenario_file
 from core.words import Words
 from gui.document import Document, stamp_of
-from gui.pin_store import PinStore
+from gui.kept.pins import PinStore
+from gui.kept.preferences import Preferences, window_settings
+from gui.kept.recent import RecentFiles
+from gui.kept.recovery import Recovery
+from gui.kept.user_presets import UserPresets
+from gui.kept.window_state import WindowState
 from gui.pinned import Pinned
-from gui.preferences import Preferences, window_settings
-from gui.recent import RecentFiles
-from gui.recovery import Recovery
-from gui.user_presets import UserPresets
-from gui.window_state import WindowState
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "tests" / "scenario_files" / "kept"

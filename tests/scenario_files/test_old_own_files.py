@@ -17,12 +17,12 @@ from core.evidence.run_log_schema import CURRENT as LOG
 from core.files import results_file, scenario_file
 from core.spec.scenario import Scenario
 from gui.document import Document
-from gui.pin_store import PinStore
+from gui.kept.pins import PinStore
+from gui.kept.preferences import Choices, Preferences
+from gui.kept.recovery import Recovery
+from gui.kept.user_presets import SCHEMA as PRESET
+from gui.kept.user_presets import UserPresets
 from gui.pinned import Pinned
-from gui.preferences import Choices, Preferences
-from gui.recovery import Recovery
-from gui.user_presets import SCHEMA as PRESET
-from gui.user_presets import UserPresets
 
 KEPT = Path(__file__).with_name("kept")
 LOGS = KEPT.parents[1] / "evidence_logs"

@@ -13,11 +13,11 @@ from core.words import Words
 from gui import theme
 from gui.dialogs.service import AnswerDone, FileDone, FilesDone, Question
 from gui.document import Document, Origin
+from gui.frame.window import MainWindow
+from gui.kept.preferences import Preferences
+from gui.kept.recent import RecentFiles
+from gui.kept.recovery import Recovery
 from gui.paths import Paths
-from gui.preferences import Preferences
-from gui.recent import RecentFiles
-from gui.recovery import Recovery
-from gui.window import MainWindow
 
 
 @dataclass

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from PySide6.QtCore import QPointF
 
+    from gui.frame.window import MainWindow
     from gui.plots.base import PlotPane
-    from gui.window import MainWindow
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -106,7 +106,7 @@ def main() -> int:
     from PySide6.QtCore import QSize
 
     from gui.app import application, start
-    from gui.screenshot import grab
+    from gui.exporting.screenshot import grab
 
     app = application()
     window = start(app, None).window

@@ -106,7 +106,7 @@ def edit_seconds(
     from PySide6.QtCore import QSize
 
     from gui.app import application, start
-    from gui.screenshot import grab
+    from gui.exporting.screenshot import grab
 
     app = application()
     window = start(app, None).window

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
-    from gui.window import MainWindow
+    from gui.frame.window import MainWindow
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 ROOT = Path(__file__).resolve().parents[2]
@@ -153,7 +153,7 @@ def main() -> int:
     from PySide6.QtCore import QSize
 
     from gui.app import application, start
-    from gui.screenshot import grab
+    from gui.exporting.screenshot import grab
 
     app = application()
     window = start(app, None).window

@@ -17,10 +17,10 @@ from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui.forms.changed import Ring
+from gui.frame.window import MainWindow
 from gui.panels.side import Side
 from gui.widgets.advice_content import suggestion_text
 from gui.widgets.symptoms_popover import SymptomsPopover
-from gui.window import MainWindow
 
 
 @pytest.fixture

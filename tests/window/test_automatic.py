@@ -21,7 +21,7 @@ from gui.forms import choices
 from gui.forms.consequences import accelerator_changes, draft_changes, engine_changes
 from gui.forms.panel import FormsPanel
 from gui.forms.row_group import MoreRows
-from gui.window import MainWindow
+from gui.frame.window import MainWindow
 
 CPU = "EPYC 9654 12-channel DDR5-4800 (Genoa)"
 

@@ -20,10 +20,10 @@ from core.spec.scenario import Scenario
 from core.units import Shown
 from core.words import Words
 from gui import theme as themes
-from gui.compare_content import names_of, table_text
+from gui.contents.compare import names_of, table_text
+from gui.frame.window import MainWindow
 from gui.pinned import Pinned, letter
 from gui.plots.compare_curves import apart
-from gui.window import MainWindow
 from gui.workspaces.compare import CompareWorkspace
 
 

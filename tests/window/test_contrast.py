@@ -19,7 +19,7 @@ from pytestqt.qtbot import QtBot
 
 from core.spec.change import with_values
 from gui import theme as themes
-from gui.window import MainWindow
+from gui.frame.window import MainWindow
 
 SHARP = 2  # pixels of the picture for one of the screen: strokes are wide enough to show their colour
 TEXT, GRAPHICS = 4.5, 3.0

@@ -14,9 +14,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from core.words import Words
-from gui.crash import CrashLog
 from gui.dialogs.crash_report import CrashReport
-from gui.window import MainWindow
+from gui.frame.window import MainWindow
+from gui.kept.crash import CrashLog
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = Words("en")

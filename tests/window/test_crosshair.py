@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui.window import MainWindow
+from gui.frame.window import MainWindow
 
 # A number and what it is of: seconds, tokens a second, memory, operations for a byte.
 VALUE = re.compile(r"\d[\d,.]* ?(s|ms|µs|tok/s|GiB|MiB|TFLOP/s|FLOP/byte|%|tokens|users)\b|\d %")

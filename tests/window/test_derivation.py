@@ -13,12 +13,12 @@ from core.explain.derivation_types import as_latex, as_markdown, as_text
 from core.explain.glossary import ENTRIES
 from core.words import Words
 from gui import theme as themes
+from gui.frame.window import MainWindow
 from gui.panels.side import Side
 from gui.widgets.derivation_content import derivation_text
 from gui.widgets.derivation_view import DerivationView
 from gui.widgets.formula_text import Measure, Run, lines_of, runs_of
 from gui.widgets.glossary_popover import GlossaryPopover
-from gui.window import MainWindow
 
 
 @pytest.fixture

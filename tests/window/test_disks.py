@@ -20,9 +20,9 @@ from core.evidence.run import Origin, Run, Setting
 from core.evidence.run_log import RunLog
 from core.files import scenario_file
 from core.spec.scenario import Scenario
+from gui.frame.window import MainWindow
+from gui.kept.recent import RecentFiles
 from gui.paths import Paths
-from gui.recent import RecentFiles
-from gui.window import MainWindow
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits and permissions of POSIX")
 
@@ -98,7 +98,7 @@ def test_a_full_disk_keeps_the_old_file_and_the_edit(opened: MainWindow, file: P
 def test_a_disk_that_has_room_again_gets_the_state_without_another_edit(
     opened: MainWindow, qtbot: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gui.recovery._REFUSED_MS", 50)
+    monkeypatch.setattr("gui.kept.recovery._REFUSED_MS", 50)
     recovery = opened.recovery
     assert recovery is not None
     with full_disk():

@@ -19,12 +19,12 @@ from core.planning.explore_axes import Axis, axis_for
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui import theme as themes
-from gui.exploration import Exploration, Picture, _pictures
-from gui.explore_content import breaks, detail, headline, nearest, place_of, places, ticks
+from gui.contents.explore import breaks, detail, headline, nearest, place_of, places, ticks
 from gui.fields.range_edit import read_range
+from gui.frame.window import MainWindow
 from gui.plots.contour import contours, eased, smoothed
 from gui.plots.heat_map import HeatMap
-from gui.window import MainWindow
+from gui.work.exploration import Exploration, Picture, _pictures
 from gui.workspaces.explore import ExploreWorkspace
 from gui.workspaces.explore_form import Question, Side
 
@@ -206,7 +206,7 @@ def test_the_first_picture_is_there_in_a_second_of_work(qtbot: QtBot, explore: E
 def test_pictures_grow_rare_while_there_is_work(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of 3 ms each: painting takes longer than a row, so few pictures leave the time to the work."""
     clock = itertools.count()
-    monkeypatch.setattr("gui.exploration.time.perf_counter", lambda: 0.003 * next(clock))
+    monkeypatch.setattr("gui.work.exploration.time.perf_counter", lambda: 0.003 * next(clock))
     x, y = axis_for(scenario, "workload.prompt_tokens"), axis_for(scenario, "workload.output_tokens")
     told = [one for one in _pictures(scenario, x, y, "time_to_first_token") if one is not None]
     assert told[0].seconds < 0.1 and told[-1].share == 1

@@ -18,11 +18,11 @@ from pytestqt.qtbot import QtBot
 from core.quantities import EXPECTED
 from core.units import GIB
 from gui import theme as themes
-from gui.exports import PICTURES, REPORTS, Exports, Part, plain_name
-from gui.pictures import SHARP, image_of, kind_of, picture
-from gui.plot_tables import DataTable
+from gui.exporting.exports import PICTURES, REPORTS, Exports, Part, plain_name
+from gui.exporting.pictures import SHARP, image_of, kind_of, picture
+from gui.exporting.plot_tables import DataTable
+from gui.frame.window import MainWindow
 from gui.plots.vector import lines_within
-from gui.window import MainWindow
 
 _SVG = "{http://www.w3.org/2000/svg}"
 

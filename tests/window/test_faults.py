@@ -15,11 +15,11 @@ from core.spec.scenario import Scenario
 from core.words import Words
 from gui import estimation
 from gui.document import Document
+from gui.frame.window import MainWindow
+from gui.kept.recovery import Recovery
 from gui.paths import Paths
-from gui.recovery import Recovery
 from gui.tips import plain
 from gui.widgets.message_strip import MessageStrip
-from gui.window import MainWindow
 
 WORDS = Words("en")
 Make = Callable[[], MainWindow]
@@ -117,7 +117,7 @@ def test_a_write_that_fails_in_the_background_is_told_too(
     document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qtbot: object
 ) -> None:
     recovery = Recovery(tmp_path / "recovery", document)
-    monkeypatch.setattr("gui.recovery.write_atomically", lambda *_: False)
+    monkeypatch.setattr("gui.kept.recovery.write_atomically", lambda *_: False)
     document.set_value("workload.users", 5)
     with qtbot.waitSignal(recovery.refused, timeout=5000):  # type: ignore[attr-defined]
         recovery._keep_aside()
@@ -177,6 +177,6 @@ def test_a_clipboard_without_anything_is_told(
         def mimeData(self) -> None:
             return None
 
-    monkeypatch.setattr("gui.intake.QGuiApplication.clipboard", lambda: Empty())
+    monkeypatch.setattr("gui.opening.intake.QGuiApplication.clipboard", lambda: Empty())
     window.files.intake.paste()
     assert window.workspace.messages.text_of("file") == WORDS("intake.nothing_to_paste")

@@ -17,8 +17,8 @@ from gui.fields.row import FieldRow
 from gui.fields.search_edit import SearchEdit
 from gui.forms.layouts import layout_of
 from gui.forms.panel import FormsPanel
+from gui.frame.window import MainWindow
 from gui.widgets.link_button import LinkButton
-from gui.window import MainWindow
 
 NUMBERS = ["1.5M", "0", "-3", "abc", "1e99", ""]
 

@@ -20,13 +20,13 @@ from core.spec.scenario import Scenario
 from core.units import parse_quantity, show_bytes, show_memory_in
 from core.words import Words
 from gui import theme
-from gui.habits import TEXT_SCALES
+from gui.frame.habits import TEXT_SCALES
+from gui.frame.whats_this import said_of
+from gui.frame.window import MainWindow
+from gui.kept.preferences import Preferences
+from gui.kept.user_presets import UserPresets
+from gui.kept.window_state import WindowState
 from gui.paths import Paths
-from gui.preferences import Preferences
-from gui.user_presets import UserPresets
-from gui.whats_this import said_of
-from gui.window import MainWindow
-from gui.window_state import WindowState
 from gui.workspaces.registry import KEYS
 
 ROOT = Path(__file__).resolve().parents[2]

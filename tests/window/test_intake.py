@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from core.catalog.accelerators import load_accelerator
 from core.importers import local_hardware
 from core.importers.local_hardware import Device, LocalHardware, hardware_of
-from gui.window import MainWindow
+from gui.frame.window import MainWindow
 
 # The shape of meta-llama/Llama-3.2-1B (its config.json).
 CONFIG = {

@@ -7,8 +7,8 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from core.files import results_file
-from gui.keeper import Keeper
-from gui.window import MainWindow
+from gui.frame.window import MainWindow
+from gui.kept.results import Keeper
 from gui.workspaces.recommend import RecommendWorkspace
 from gui.workspaces.simulate import SimulateWorkspace
 
@@ -144,7 +144,7 @@ def test_a_search_is_kept_too(
 
     before = searched(window)
     written(window, qtbot)
-    monkeypatch.setattr("gui.search_work.looks", lambda *_, **__: pytest.fail("it searched"))
+    monkeypatch.setattr("gui.work.search.looks", lambda *_, **__: pytest.fail("it searched"))
     again = make_window()
     again.show()
     again.document.load(saved)
@@ -170,7 +170,7 @@ def test_what_runs_on_the_devices_is_kept_too(
     written(window, qtbot)
     kept = results_file.load(saved)
     assert kept.models and kept.run and len(kept.models.state.runs) > 20
-    monkeypatch.setattr("gui.search_work.what_runs.looks", lambda *_, **__: pytest.fail("it searched"))
+    monkeypatch.setattr("gui.work.search.what_runs.looks", lambda *_, **__: pytest.fail("it searched"))
     again = make_window()
     again.show()
     again.document.load(saved)

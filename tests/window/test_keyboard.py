@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from gui.window import MainWindow
+from gui.frame.window import MainWindow
 from gui.workspaces.registry import KEYS
 
 MOST = 400  # presses of Tab; the fullest workspace needs about a hundred

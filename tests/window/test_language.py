@@ -7,8 +7,8 @@ from pytestqt.qtbot import QtBot
 
 from core import words as core_words
 from core.words import Words
-from gui.preferences import Preferences
-from gui.window import MainWindow
+from gui.frame.window import MainWindow
+from gui.kept.preferences import Preferences
 
 MARK = "¤"
 

@@ -14,12 +14,12 @@ from core.words import LANGUAGES, Words, _catalogue
 from gui import theme
 from gui.dialogs.service import QtDialogs
 from gui.document import Document, Origin
-from gui.preferences import Preferences
-from gui.recent import RecentFiles
+from gui.exporting.screenshot import grab
+from gui.frame.window import MainWindow
+from gui.kept.preferences import Preferences
+from gui.kept.recent import RecentFiles
 from gui.samples import Sample, load_sample, samples
-from gui.screenshot import grab
 from gui.widgets import paint
-from gui.window import MainWindow
 
 FILLER = "aeiouy"
 ICON_ONLY = Qt.ToolButtonStyle.ToolButtonIconOnly

@@ -12,7 +12,7 @@ import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QWidget
 
-from gui.window import MainWindow
+from gui.frame.window import MainWindow
 from gui.workspaces.registry import KEYS
 
 PLACE = Path(__file__).with_name("long_use.py")

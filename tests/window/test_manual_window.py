@@ -12,9 +12,9 @@ from core.manual import PAGES, headings, slug
 from core.words import LANGUAGES, Words
 from gui import theme
 from gui.forms.section import Section
+from gui.frame.window import MainWindow
 from gui.help.manual import Manual
 from gui.help.places import place_of
-from gui.window import MainWindow
 from gui.workspaces.registry import KEYS
 
 IMAGE = QTextDocument.ResourceType.ImageResource.value

@@ -15,7 +15,7 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from pytestqt.qtbot import QtBot
 
 from core.spec.scenario import Scenario
-from gui.window import MainWindow
+from gui.frame.window import MainWindow
 
 EDITS = int(os.environ.get("INFEROMETER_EDITS", "0")) or 200
 MOST_GROWTH = 5_000_000  # bytes: the bar

@@ -17,12 +17,12 @@ from core.words import Words
 from gui.actions import COMMANDS
 from gui.catalogue import Catalogue
 from gui.fields.search_edit import SearchEdit
-from gui.palette import Palette
-from gui.palette_match import match
-from gui.palette_question import question_of
-from gui.palette_sources import Sources
-from gui.shortcuts import groups
-from gui.window import MainWindow
+from gui.frame.shortcuts import groups
+from gui.frame.window import MainWindow
+from gui.palette.box import Palette
+from gui.palette.match import match
+from gui.palette.question import question_of
+from gui.palette.sources import Sources
 
 
 @pytest.fixture

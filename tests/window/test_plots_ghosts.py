@@ -11,9 +11,9 @@ from core.planning.started import started
 from core.planning.sweep import workload_curves
 from core.spec.change import with_values
 from gui import theme as themes
+from gui.frame.window import MainWindow
 from gui.plots.base import Ghost
 from gui.plots.tab_ghosts import others_of, step_ghosts
-from gui.window import MainWindow
 
 HALF = {"accelerator.memory_bandwidth_gbps": 500.0}
 

@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from core.spec.change import get_value
+from gui.frame.window import MainWindow
 from gui.plots.base import PlotPane
 from gui.plots.grips import Grip, next_limit, round_length, round_limit
-from gui.window import MainWindow
 
 FIRST, TOKEN, PROMPT = (
     "targets.time_to_first_token_s",

@@ -9,10 +9,10 @@ from core.planning.request_life import token_gaps
 from core.spec.change import with_values
 from core.words import Words
 from gui.document import Origin
+from gui.frame.window import MainWindow
 from gui.plots.base import users_of
 from gui.widgets.card_content import cards_of
 from gui.widgets.link_button import LinkButton
-from gui.window import MainWindow
 from gui.workspaces.plot_tabs import TABS_IN_ORDER
 
 

@@ -10,13 +10,13 @@ from core.planning.recommend import Recommendation, recommend
 from core.planning.what_runs import WhatRuns, what_runs
 from core.spec.scenario import Scenario
 from core.words import Words
-from gui import recommend_content as content
+from gui.contents import recommend as content
+from gui.contents.recommend import Entry
 from gui.fields.choice_edit import Choice
 from gui.fields.multi_edit import MultiEdit
-from gui.recommend_content import Entry
-from gui.search_work import Found
+from gui.frame.window import MainWindow
 from gui.widgets.grid_table import Cell, Column, GridTable, Row
-from gui.window import MainWindow
+from gui.work.search import Found
 from gui.workspaces.recommend import RecommendWorkspace
 
 WAIT_MS = 60_000

@@ -10,9 +10,9 @@ from pytestqt.qtbot import QtBot
 
 from core.spec.scenario import Scenario
 from gui.document import Document, Origin, stamp_of
+from gui.frame.window import MainWindow
+from gui.kept.recovery import INTERVAL_MS, Recovery
 from gui.paths import Paths
-from gui.recovery import INTERVAL_MS, Recovery
-from gui.window import MainWindow
 
 
 @pytest.fixture

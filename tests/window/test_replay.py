@@ -14,9 +14,9 @@ from core.serving.simulator import simulate
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
-from gui.simulation import Progress, Shot, fates_of
+from gui.frame.window import MainWindow
 from gui.widgets.time_slider import TimeSlider
-from gui.window import MainWindow
+from gui.work.simulation import Progress, Shot, fates_of
 from gui.workspaces.simulate import SimulateWorkspace
 from gui.workspaces.simulate_pages import SimulatePages
 

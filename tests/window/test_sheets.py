@@ -17,10 +17,10 @@ from core.model.parameters import stored_parameters
 from core.words import Words
 from gui.fields.quantity_edit import QuantityEdit
 from gui.forms.consequences import model_changes
+from gui.frame.window import MainWindow
 from gui.paths import Paths
 from gui.sheets import model_content as content
 from gui.sheets.model_sheet import ModelSheet
-from gui.window import MainWindow
 
 
 @pytest.fixture(autouse=True)

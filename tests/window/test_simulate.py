@@ -14,11 +14,11 @@ from core.serving.simulator import simulate
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
-from gui.background import Work
+from gui.contents.simulate import cards
+from gui.frame.window import MainWindow
 from gui.plots import time_axis
-from gui.simulate_content import cards
-from gui.simulation import shots
-from gui.window import MainWindow
+from gui.work.background import Work
+from gui.work.simulation import shots
 from gui.workspaces.simulate import SimulateWorkspace
 
 WAIT_MS = 60_000

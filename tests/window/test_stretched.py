@@ -16,14 +16,14 @@ from gui.dialogs.crash_report import CrashReport
 from gui.dialogs.question import QuestionBox
 from gui.dialogs.service import QtDialogs, Question
 from gui.document import Document, Origin
+from gui.frame.window import MainWindow
+from gui.kept.preferences import Preferences
+from gui.kept.recent import RecentFiles
 from gui.paths import Paths
-from gui.preferences import Preferences
-from gui.recent import RecentFiles
 from gui.samples import load_sample, samples
 from gui.widgets.glossary_popover import GlossaryPopover
 from gui.widgets.symptoms_popover import SymptomsPopover
 from gui.widgets.working_popover import WorkingPopover
-from gui.window import MainWindow
 from gui.workspaces.registry import KEYS
 from tests.window.test_languages_window import StretchedWords, cut_texts, cut_widgets
 

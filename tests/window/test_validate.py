@@ -22,13 +22,13 @@ from core.evidence.run import Origin, Run, Setting
 from core.evidence.run_log import DATABASE, RunLog, project_key
 from core.spec.scenario import Scenario
 from core.words import Words
-from gui import validate_content as content
-from gui.measurements import may_hold_runs
+from gui.contents import validate as content
+from gui.frame.window import MainWindow
 from gui.paths import Paths
 from gui.plots.measured_marks import MarksSwitch
-from gui.validation import Question, view_of
-from gui.validation_work import boards
-from gui.window import MainWindow
+from gui.work.boards import Question, view_of
+from gui.work.measurements import may_hold_runs
+from gui.work.validation import boards
 from gui.workspaces.validate import ValidateWorkspace
 from gui.workspaces.validate_runs import EXAMPLES
 

@@ -10,12 +10,12 @@ from pytestqt.qtbot import QtBot
 from core.evidence.pairing import pair_runs
 from core.evidence.readers.detect import read_text
 from core.words import Words
-from gui.measurements import is_plausible, may_hold_runs
+from gui.contents.validate import figure_table, run_title
+from gui.frame.window import MainWindow
 from gui.paths import Paths
-from gui.validate_content import figure_table, run_title
 from gui.widgets import paint
 from gui.widgets.grid_table import GridTable
-from gui.window import MainWindow
+from gui.work.measurements import is_plausible, may_hold_runs
 from tests.window.test_validate import BENCH, WAIT_MS, open_window, page_of, settle, shown, window_of
 
 __all__ = ["shown"]

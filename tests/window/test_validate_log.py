@@ -8,8 +8,8 @@ from pytestqt.qtbot import QtBot
 import resources
 from core.evidence.readers.common import together
 from core.evidence.readers.detect import read_text
+from gui.frame.window import MainWindow
 from gui.paths import Paths
-from gui.window import MainWindow
 from gui.workspaces.validate import ValidateWorkspace
 from gui.workspaces.validate_runs import EXAMPLES
 

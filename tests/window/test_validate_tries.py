@@ -9,7 +9,7 @@ from core.evidence.causes import slower, what_ifs
 from core.evidence.run import Origin, Run, Setting
 from core.files import scenario_file
 from core.spec.change import get_value
-from gui.window import MainWindow
+from gui.frame.window import MainWindow
 
 LISTED = {
     *("kv_cache_format", "graphs_off", "utilization", "thermal_limit", "power_limit", "speculation"),

@@ -12,7 +12,7 @@ from gui import theme
 from gui.fields.quantity_edit import QuantityEdit
 from gui.forms.consequences import accelerator_changes, count_changes, model_changes
 from gui.forms.layouts import layout_of
-from gui.window import MainWindow
+from gui.frame.window import MainWindow
 
 
 def test_the_first_walk_ends_with_the_answer_to_what_was_asked(qtbot: QtBot, window: MainWindow) -> None:

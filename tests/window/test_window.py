@@ -17,8 +17,8 @@ from core.spec.scenario import Scenario
 from core.words import Words
 from gui.actions import COMMANDS
 from gui.document import Origin
-from gui.sizes import sizes_for
-from gui.window import MainWindow
+from gui.frame.sizes import sizes_for
+from gui.frame.window import MainWindow
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from core.words import Words
 from gui.dialogs.question import QuestionBox
 from gui.dialogs.service import QtDialogs, Question
-from gui.window import MainWindow
+from gui.frame.window import MainWindow
 
 UNSAVED = Question("unsaved", ("save", "discard", "cancel"), "cancel", (("name", "a.json"),))
 

@@ -24,8 +24,8 @@ from core.units import show_memory_in
 from gui import theme as themes
 from gui.actions import COMMANDS
 from gui.dialogs.service import AnswerDone, FileDone, FilesDone, Question
+from gui.frame.window import MainWindow
 from gui.paths import Paths
-from gui.window import MainWindow
 
 EVENTS = int(os.environ.get("INFEROMETER_FUZZ", "0")) or 600
 PLAIN, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
@@ -255,7 +255,7 @@ def test_any_events(
     wild = Wild(rng, [None, good, bad, tmp_path / "new.json", tmp_path / "no" / "where.json"])
     wild.stand_in_for(dialogs)
     # What belongs to the computer is left alone.
-    monkeypatch.setattr("gui.intake.Intake.ask_computer", lambda *_: None)
+    monkeypatch.setattr("gui.opening.intake.Intake.ask_computer", lambda *_: None)
     hand = Hand(make_window, rng, paths)
     with capture_exceptions() as raised:
         for number in range(EVENTS):

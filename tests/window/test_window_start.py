@@ -10,9 +10,9 @@ import pytest
 from PySide6.QtGui import QImage
 
 from core.spec.scenario import Scenario
-from gui.crash import CrashLog
-from gui.preferences import Preferences
-from gui.recent import RecentFiles
+from gui.kept.crash import CrashLog
+from gui.kept.preferences import Preferences
+from gui.kept.recent import RecentFiles
 
 
 def run(root: Path, home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -9,10 +9,10 @@ from pytestqt.qtbot import QtBot
 from core.explain.derivation import derive, keys_of
 from core.planning.compare import difference_table
 from core.spec.change import with_values
+from gui.frame.window import MainWindow
 from gui.widgets.difference_table import number_of
 from gui.widgets.glossary_popover import GlossaryPopover
 from gui.widgets.working_popover import WorkingPopover
-from gui.window import MainWindow
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")  # a popup without a screen
 

@@ -1,0 +1,1 @@
+"""What the workspaces say, as text and rows: no widget in here."""

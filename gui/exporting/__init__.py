@@ -1,0 +1,1 @@
+"""What leaves the window: reports on paper, pictures, tables."""

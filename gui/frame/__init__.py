@@ -1,0 +1,1 @@
+"""The window around the workspaces: bars, menu, messages, pages of its own."""

@@ -1,0 +1,100 @@
+"""Offers what a crash left behind, above the verdict."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject
+
+from core.words import Words
+from gui.document import Document
+from gui.frame.messages import MessageArea
+from gui.kept.crash import CrashLog
+from gui.kept.recovery import Found, Recovery
+
+AfterSaving = Callable[[Callable[[], object]], None]
+
+
+class RecoveryOffer(QObject):
+    """One scenario at a time, the newest first."""
+
+    def __init__(
+        self,
+        recovery: Recovery | None,
+        document: Document,
+        messages: MessageArea,
+        words: Words,
+        after_saving: AfterSaving,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._recovery = recovery
+        self._document = document
+        self._messages = messages
+        self._words = words
+        self._after_saving = after_saving
+        self._told_refused = False
+        if recovery is not None:
+            recovery.refused.connect(self.tell_refused)
+
+    def offer(self) -> None:
+        """Look for the newest and offer it; with none left the strip goes."""
+        found = self._recovery.orphans() if self._recovery else []
+        if not found:
+            self._messages.drop("recovery")
+            return
+        item = found[0]
+        self._messages.tell(
+            "recovery",
+            "info",
+            self._words("window.recovery", name=item.origin.title),
+            [
+                (self._words("window.restore"), lambda: self._after_saving(lambda: self._restore(item))),
+                (self._words("window.discard"), lambda: self._discard(item)),
+            ],
+        )
+
+    def tell_refused(self) -> None:
+        """What is not saved would not outlive a crash: said once."""
+        if self._told_refused or self._recovery is None:
+            return
+        self._told_refused = True
+        links = [(self._words("window.dismiss"), lambda: self._messages.drop("unkept"))]
+        text = self._words("window.not_kept", folder=str(self._recovery.folder))
+        self._messages.tell("unkept", "warn", text, links)
+
+    def tell_fault(self, crash: CrashLog) -> None:
+        """Something went wrong inside; the scenario is kept."""
+        if self._recovery is not None:
+            self._recovery.keep()
+        self._tell_report("fault", self._words("window.fault", file=str(crash.path)), crash, crash.report())
+
+    def tell_crash(self, crash: CrashLog) -> None:
+        """Something went wrong before this start that nobody has looked at yet."""
+        if crash.left_behind:
+            self._tell_report("crash", self._words("window.crashed"), crash, crash.left_behind)
+
+    def _tell_report(self, subject: str, text: str, crash: CrashLog, report: str) -> None:
+        def dismiss() -> None:
+            crash.mark_seen()
+            self._messages.drop(subject)
+
+        def show() -> None:
+            from gui.dialogs.crash_report import CrashReport  # not at a start that has none to show
+
+            dismiss()
+            CrashReport(report, crash.path, self._words, self._messages.window()).show()
+
+        links = [(self._words("crash_report.show"), show), (self._words("window.dismiss"), dismiss)]
+        self._messages.tell(subject, "warn", text, links if report else links[1:])
+
+    def _restore(self, found: Found) -> None:
+        self._document.restore(found.scenario, found.origin)
+        if self._recovery is not None:
+            self._recovery.restore_pins(found)
+        if self._recovery is not None and self._recovery.keep():
+            self._recovery.discard(found)
+        self.offer()
+
+    def _discard(self, found: Found) -> None:
+        if self._recovery is not None:
+            self._recovery.discard(found)
+        self.offer()

@@ -1,0 +1,1 @@
+"""What comes in: files opened, dropped and pasted, and what is said of those refused."""

@@ -1,0 +1,321 @@
+"""Whatever is dropped, pasted or opened: recognised, taken over as one undoable edit, and told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QMimeData, QObject, Signal
+from PySide6.QtGui import QGuiApplication
+
+from core.errors import InferometerError, InvalidScenario, Problem
+from core.files.opening import Opened, opened
+from core.spec.checks import check
+from core.spec.formats import WEIGHT_FORMATS
+from core.spec.scenario import Scenario
+from core.words import Words
+from gui.document import Document
+from gui.forms.choices import engine_label, layout_label
+from gui.forms.consequences import settled
+from gui.forms.layouts import layout_of
+from gui.frame.messages import Link, MessageArea
+from gui.work.local_devices import LocalDevices
+from gui.work.measurements import Measurements, is_plausible, may_be_trace, may_hold_runs
+
+# The readers are imported when something is brought in, not at the start.
+if TYPE_CHECKING:
+    from core.evidence.readers.common import Reading
+    from core.importers.local_hardware import LocalHardware
+    from core.importers.recognise import Imported
+
+OpenDocument = Callable[[Path], object]
+ShowNotes = Callable[[str, Sequence[tuple[str, str]]], object]
+_SUBJECT = "file"
+_OF_MODELS = (".gguf", ".safetensors")
+_CALIBRATION = ".calibration.json"
+
+
+class Intake(QObject):
+    """Takes things in.
+
+    ``open_document`` opens a scenario's file in place of what is here, ``begin`` a pasted scenario.
+    Measurements are read in the background: ``runs.found`` carries them.
+    """
+
+    taken = Signal(object)  # the path of a file or folder that was taken over
+    calibration = Signal(object)  # the path of a calibration's file
+    trace = Signal(object)  # the path of a file with requests to simulate
+    told = Signal()  # a message has taken the place of the one before
+
+    def __init__(
+        self,
+        document: Document,
+        words: Words,
+        messages: MessageArea,
+        open_document: OpenDocument,
+        begin: Callable[[Opened], object],
+        show_notes: ShowNotes,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._words = words
+        self._messages = messages
+        self._open_document = open_document
+        self._begin = begin
+        self._show_notes = show_notes
+        self._devices = LocalDevices(self)
+        self._devices.found.connect(self._on_devices)
+        self.runs = Measurements(self)
+        self.runs.begun.connect(lambda: self._tell("info", self._words("intake.reading"), (), dismiss=False))
+        self.wants_runs: Callable[[], bool] = lambda: False  # where the person is, runs are looked for first
+
+    # -- ways in ---------------------------------------------------------------------------------
+
+    def take_path(self, path: Path) -> bool:
+        """A file or folder; False when nothing could be made of it, and then nothing changes."""
+        if path.name.lower().endswith(_CALIBRATION):
+            self.calibration.emit(path)
+            return True
+        runs = may_hold_runs(path)
+        if not runs and may_be_trace(path):
+            self.trace.emit(path)
+            return True
+        if runs and self.wants_runs():
+            self._measure([path], "", lambda: self._take_path(path, False))
+            return True
+        return self._take_path(path, runs)
+
+    def _take_path(self, path: Path, may_hold_runs: bool) -> bool:
+        from core.importers.recognise import recognise
+
+        try:
+            found = recognise(path)
+        except InferometerError as error:
+            reason = error
+            if may_hold_runs:
+                self._measure([path], "", lambda: self._refuse(reason, path.name))
+                return True
+            self._refuse(error, path.name)
+            return False
+        if found.kind == "command" and may_hold_runs:  # the command line above what it printed
+            self._measure([path], "", lambda: self._take_path(path, False))
+            return True
+        if found.kind == "document":
+            self._open_document(path)
+            return True
+        if not self._take(found, path.name or str(path)):
+            return False
+        self.taken.emit(path)
+        return True
+
+    def take_text(self, text: str) -> bool:
+        """A pasted text: a command, a configuration, a scenario, a model's name, a path."""
+        path = _as_path(text)
+        if path is not None:
+            return self.take_path(path)
+        runs = is_plausible(text.encode("utf-8", "replace"))
+        if runs and self.wants_runs():
+            self._measure([], text, lambda: self._take_text(text, False))
+            return True
+        return self._take_text(text, runs)
+
+    def _take_text(self, text: str, may_hold_runs: bool) -> bool:
+        from core.importers.recognise import recognise
+
+        try:
+            found = recognise(text)
+            if found.kind == "document":
+                self._begin(opened(found))
+                return True
+        except InferometerError as error:
+            reason = error
+            if may_hold_runs:
+                title = self._words("intake.pasted_title")
+                self._measure([], text, lambda: self._refuse(reason, title))
+                return True
+            self._refuse(error, self._words("intake.pasted_title"))
+            return False
+        if found.kind == "command" and may_hold_runs and "\n" in text.strip():
+            self._measure([], text, lambda: self._take_text(text, False))
+            return True
+        return self._take(found, self._words("intake.pasted"))
+
+    def _measure(self, paths: Sequence[Path], text: str, otherwise: Callable[[], object]) -> None:
+        """Look for runs; a reason that a reader has goes before the one of ``otherwise``."""
+
+        def none(reading: Reading | None) -> None:
+            self._messages.drop(_SUBJECT)
+            told = [p for p in reading.problems if p.code != "reading.unknown"] if reading is not None else []
+            if otherwise() or not told or (len(paths) < 2 and not self.wants_runs()):
+                return
+            listed = [(p.severity, self._words.located(p)) for p in told]
+            links: list[Link] = []
+            if len(listed) > 1:
+                title = self._words("intake.not_read")
+                links = [(self._words("intake.show"), lambda: self._show_notes(title, listed))]
+            self._tell("bad", listed[0][1], links)
+
+        self.runs.read(paths, text, self._words("intake.pasted"), none)
+
+    def paste(self) -> None:
+        """What is on the clipboard."""
+        data: QMimeData | None = QGuiApplication.clipboard().mimeData()  # None: whoever copied is gone
+        if data is None or not self.take_mime(data):
+            self._tell("warn", self._words("intake.nothing_to_paste"), ())
+
+    def take_mime(self, data: QMimeData) -> bool:
+        """What a clipboard or a drop carries; False when there is nothing in it to take."""
+        paths = local_paths(data)
+        if paths:
+            self.take_paths(paths)
+            return True
+        text = data.text() if data.hasText() and not data.hasUrls() else ""
+        if not text.strip():
+            return False
+        self.take_text(text)
+        return True
+
+    def take_paths(self, paths: Sequence[Path]) -> bool:
+        """Files of one model, or one file or folder."""
+        if len(paths) > 1:
+            folders = {path.parent for path in paths}
+            kinds = {path.suffix.lower() for path in paths}
+            if len(folders) > 1 or len(kinds) > 1 or not kinds <= set(_OF_MODELS):
+                if any(map(may_hold_runs, paths)):
+                    count = len(paths)
+                    refused = self._words("intake.one_at_a_time", count=count)
+                    self._measure(paths, "", lambda: self._tell("bad", refused, ()))
+                    return True
+                self._tell("bad", self._words("intake.one_at_a_time", count=len(paths)), ())
+                return False
+        return self.take_path(min(paths))
+
+    def take_runs(self, paths: Sequence[Path]) -> None:
+        """Files that hold measurements: a person said so."""
+        name = paths[0].name
+        unknown = self._words("intake.no_runs", name=name)
+        self._measure(paths, "", lambda: self._tell("bad", unknown, ()))
+
+    def ask_computer(self) -> None:
+        """Read this computer's devices, in the background."""
+        if self._devices.ask():
+            self._tell("info", self._words("intake.asking"), (), dismiss=False)
+
+    # -- taking ----------------------------------------------------------------------------------
+
+    def _on_devices(self, hardware: LocalHardware) -> None:
+        from core.importers.recognise import Imported
+
+        if not any(one.accelerator is not None for one in hardware.devices):
+            known = self._words.listed(one.device.name for one in hardware.devices)
+            key = "intake.no_devices" if not known else "intake.unknown_devices"
+            self._tell("warn", self._words(key, names=known), ())
+            return
+        found = Imported("hardware", hardware.notes, hardware=hardware)
+        self._take(found, self._words("forms.this_computer"))
+
+    def _take(self, found: Imported, source: str) -> bool:
+        from core.importers.recognise import apply_import
+
+        before = self._document.scenario
+        try:
+            applied, notes = apply_import(found, before)
+            scenario, settlements = settled(applied, before)
+            wrong = [p for p in check(scenario) if p.severity == "error"]
+            if wrong:
+                raise InvalidScenario(*wrong)
+        except InferometerError as error:
+            self._refuse(error, self._as_title(source))
+            return False
+        if scenario == before:
+            self._tell("info", self._words("intake.nothing_new", source=self._as_title(source)), ())
+            return True
+        self._document.replace(scenario, f"intake.edit.{found.kind}")
+        self._tell_taken(found, source, (*notes, *settlements))
+        return True
+
+    # -- telling ---------------------------------------------------------------------------------
+
+    def _tell_taken(self, found: Imported, source: str, notes: Sequence[Problem]) -> None:
+        words = self._words
+        sentence = words(f"intake.{found.kind}", source=source, **_figures(self._document.scenario, words))
+        ignored = list(found.command.ignored) if found.command is not None else []
+        remarks = [(n.severity, words.problem(n)) for n in notes if n.code != "importer.command_ignored"]
+        said = []
+        if remarks:
+            said.append(
+                words("intake.remarks" if len(remarks) > 1 else "intake.one_remark", count=len(remarks))
+            )
+        if ignored:
+            said.append(
+                words("intake.ignored" if len(ignored) > 1 else "intake.one_ignored", count=len(ignored))
+            )
+        text = (
+            sentence
+            if not said
+            else words("intake.with", sentence=sentence.rstrip(".。"), rest=words.listed(said))
+        )
+        listed = [*remarks, *(("note", words("intake.ignored_option", option=o)) for o in ignored)]
+        warned = any(severity != "note" for severity, _ in remarks)
+        links: list[Link] = []
+        if listed:
+            links.append((words("intake.show"), lambda: self._show_notes(sentence, listed)))
+        links.append((words("intake.undo"), self._undo))
+        self._tell("warn" if warned else "good", text, links)
+
+    def _as_title(self, source: str) -> str:
+        """The source at the head of a sentence."""
+        return self._words("intake.pasted_title") if source == self._words("intake.pasted") else source
+
+    def _undo(self) -> None:
+        self._document.undo()
+        self.dismiss()
+
+    def dismiss(self) -> None:
+        """Take the message away, and the list behind it."""
+        self._messages.drop(_SUBJECT)
+        self.told.emit()
+
+    def _refuse(self, error: InferometerError, source: str) -> None:
+        self._tell("bad", self._reason(error.problems[0], source), ())
+
+    def _reason(self, problem: Problem, source: str) -> str:
+        reason = self._words.problem(problem)
+        return reason if source in reason else self._words("window.file_problem", name=source, reason=reason)
+
+    def _tell(self, kind: str, text: str, links: Sequence[Link], dismiss: bool = True) -> None:
+        own: Link = (self._words("window.dismiss"), self.dismiss)
+        self.told.emit()
+        self._messages.tell(_SUBJECT, kind, text, [*links, own] if dismiss else list(links), passing=True)
+
+
+def _figures(scenario: Scenario, words: Words) -> dict[str, object]:
+    weights = scenario.precision.weights
+    return {
+        "model": scenario.model.name,
+        "format": WEIGHT_FORMATS[weights].label if weights in WEIGHT_FORMATS else weights,
+        "engine": engine_label(scenario.engine.name, scenario.engine.version, words),
+        "layout": layout_label(layout_of(scenario), words),
+        "count": scenario.deployment.accelerators,
+        "device": scenario.accelerator.name,
+    }
+
+
+def local_paths(data: QMimeData) -> list[Path]:
+    """Files and folders that a drop or a clipboard names; none when any is elsewhere."""
+    urls = data.urls() if data.hasUrls() else []
+    return [Path(url.toLocalFile()) for url in urls] if all(url.isLocalFile() for url in urls) else []
+
+
+def _as_path(text: str) -> Path | None:
+    """A text that is nothing but the full path of something that exists."""
+    bare = text.strip().strip("\"'")
+    if not bare or len(bare) > 4096 or "\n" in bare or "\0" in bare:
+        return None
+    try:
+        path = Path(bare).expanduser()
+        return path if path.is_absolute() and path.exists() else None
+    except (OSError, RuntimeError, ValueError):
+        return None

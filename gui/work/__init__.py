@@ -1,0 +1,1 @@
+"""What runs off the interface thread."""
