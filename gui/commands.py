@@ -9,12 +9,13 @@ from core.spec.scenario import Scenario
 if TYPE_CHECKING:
     from gui.document import Document
 
-_MERGEABLE = 1
-_ALONE = -1
-
 
 class ChangeScenario(QUndoCommand):
-    """One edit.  Edits of the same fields merge while ``series`` is the same; None never merges."""
+    """One edit.  Edits of the same fields merge while ``series`` is the same; None never merges.
+
+    They are merged before they are pushed: what Qt itself merges and deletes stays a child of the stack
+    for Python, one more with each step of a drag.
+    """
 
     def __init__(
         self, document: "Document", old: Scenario, new: Scenario, text: str, series: object | None = None
@@ -24,18 +25,12 @@ class ChangeScenario(QUndoCommand):
         self.old, self.new = _parts_apart(old, new)
         self.series = series
 
-    def id(self) -> int:
-        """Qt asks only commands of one id whether they merge."""
-        return _ALONE if self.series is None else _MERGEABLE
-
-    def mergeWith(self, other: QUndoCommand) -> bool:
-        """Take in a later edit of the same series; an edit that came back to its start vanishes."""
-        if not isinstance(other, ChangeScenario) or other.series != self.series:
-            return False
-        self.old = {**other.old, **self.old}  # what only the later edit changed was as it began
-        self.new = {**self.new, **other.new}
+    def takes_in(self, old: Scenario, new: Scenario) -> None:
+        """Take in a later edit of the same series; one that came back to its start is obsolete."""
+        before, after = _parts_apart(old, new)
+        self.old = {**before, **self.old}  # what only the later edit changed was as it began
+        self.new = {**self.new, **after}
         self.setObsolete(self.new == self.old)
-        return True
 
     def redo(self) -> None:
         """Put the new scenario in."""

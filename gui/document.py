@@ -254,9 +254,24 @@ class Document(QObject):
     # -- inside ----------------------------------------------------------------------------------
 
     def _push(self, new: Scenario, text: str, series: object | None) -> None:
-        self.undo_stack.push(ChangeScenario(self, self._scenario, new, text, series))
+        last, old = self._last_of(series), self._scenario
+        if last is None:
+            self.undo_stack.push(ChangeScenario(self, old, new, text, series))
+        else:
+            self.put(new)
+            last.takes_in(old, new)
+            if last.isObsolete():
+                self.undo_stack.undo()  # undoes nothing, takes it off
         if not self._held:
             self._rest.start()
+
+    def _last_of(self, series: object | None) -> ChangeScenario | None:
+        """The last edit if another of ``series`` belongs to it; none that the saved state ends with."""
+        index = self.undo_stack.index()
+        if series is None or index == 0 or self.undo_stack.isClean():
+            return None
+        last = self.undo_stack.command(index - 1)
+        return last if isinstance(last, ChangeScenario) and last.series == series else None
 
     def _refuse(self, paths: tuple[str, ...], problems: Sequence[Problem]) -> bool:
         told = [path for path in paths if any(path in problem.paths for problem in problems)]

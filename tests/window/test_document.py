@@ -1,5 +1,6 @@
 """The document: one undoable edit a field, nothing impossible taken over, files safe."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from core.errors import InferometerError, Problem
 from core.files import scenario_file
 from core.spec.scenario import Scenario
+from gui.commands import ChangeScenario
 from gui.document import Document
 
 
@@ -35,6 +37,16 @@ def test_fifty_steps_of_one_field_are_one_edit(document: Document) -> None:
     assert document.undo_stack.count() == 1
     document.undo()
     assert document.scenario == before
+
+
+def test_the_steps_of_a_drag_leave_one_object_behind(document: Document) -> None:
+    document.hold_merge()
+    for users in range(2, 60):
+        document.set_value("workload.users", users)
+    document.end_merge()
+    gc.collect()
+    mine = [o for o in gc.get_objects() if isinstance(o, ChangeScenario) and o._document is document]
+    assert len(mine) == document.undo_stack.count() == 1
 
 
 def test_another_field_starts_another_edit(document: Document) -> None:
