@@ -74,7 +74,7 @@ class Case:
     model: str  # families that are left out together
     gpu: str
     stack: str  # what one offset belongs to: model, device, engine and layout
-    pool: float = 0.0  # tokens that the cache holds, where the record states it
+    pool: float = 0.0  # tokens that the cache holds, where the record states it; inf: room for all
     requests: float = 0.0  # of the whole run, where the record states it
     spread: float = 0.0  # of the answers' lengths, over their mean
 

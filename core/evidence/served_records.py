@@ -1,5 +1,6 @@
 """Records with one metric each as cases: servers, offline runs, static batches and single requests."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -172,7 +173,8 @@ def _record(tree: dict[str, Any], engine: str) -> Found:
     )
     family = family_of(str(tree.get("model")))
     stack = f"{model.name}|{device.name}|{engine} {tree.get('engine_version')}|{weights}|{layout}"
-    pool = number_of(extra.get("kv_capacity_tokens"))
+    # A batch that was counted while it ran had room, whoever waited beside it.
+    pool = math.inf if extra.get("mean_running") else number_of(extra.get("kv_capacity_tokens"))
     requests = number_of(extra.get("num_requests")) or number_of(extra.get("completed"))
     return Case(
         name,

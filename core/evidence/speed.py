@@ -133,6 +133,8 @@ def _values(service: Service, run: Run) -> list[FloatArray]:
     load = run.cases[0].load
     if load == "batch":
         return _batches(service, run, amounts)
+    if load == "full" or np.isinf(run.pool):  # as many as fit, or did: nobody is preempted
+        service = replace(service, preempts=False)
     if load == "full":
         amounts = np.full(len(amounts), service.replicas * room(service, run.pool))
     unique, where = np.unique(amounts, return_inverse=True)

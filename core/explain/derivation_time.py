@@ -128,7 +128,11 @@ def _first_token(point: Estimate, service: Service, speed: Speed) -> tuple[Step,
     mixed = add(given("mixed_step", Sym("t_m", terms["mixed"], "s", "t_m"), _PROFILE, "chunked_prefill"))
     if terms["together"] > 1:
         add(given("prompts_together", Sym("q", terms["together"], "count", "q"), _LOAD))
-    count = add(worked("prompt_steps", "m", largest(prompt / room, 1), "count", Phrase(_ENGINE)))
+    tokens: Expr = prompt
+    if terms["again"]:
+        again = Sym("R", terms["again"], "tokens", "R")
+        tokens = prompt + add(given("read_again", again, _LOAD, "preemption"))
+    count = add(worked("prompt_steps", "m", largest(tokens / room, 1), "count", Phrase(_ENGINE)))
     added = add(_added(terms, count, mixed, decode, plan))
     stages = Sym("s", float(plan.stages), "count", "s")
     work: Expr = added if plan.stages == 1 else added + (stages - 1) * mixed / stages

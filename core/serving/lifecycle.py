@@ -30,9 +30,10 @@ however long they take: those who read and those who decode go through the same 
 since each other prompt is read once in every life: before the own one, beside the answer, or while the
 request is on its way through the server, w_s steps of mean time t.
 An engine that takes every prompt for which there is room at the moment gives the room of each answer that
-ends to prompts that wait, and takes back from the last of them what the others grow meanwhile: as many
-tokens as an answer has are read anew for each request, O / P prompts' worth that count like the prompts
-of the others.  Here q = 0, and n follows from steps too: b (O-1) / (all steps of a life).
+ends to prompts that wait, and takes back from the last of them what the others grow meanwhile.  What was
+given up so comes in again together with a new prompt, in the same steps: D and "own" are those of a prompt
+and of the tokens that are read again (``core.serving.steady_state`` says how many).  Here q = 0, and n
+follows from steps too: b (O-1) / (all steps of a life).
 
 The form and the constants (in the efficiency profiles) were found on served measurements.
 """
@@ -63,9 +64,9 @@ class Lengths:
     anew: FloatArray | float = 0.0  # tokens that are read again after preemptions, of each request
 
     @property
-    def readings(self) -> FloatArray | float:
-        """Prompts' worth of reading for each request."""
-        return 1.0 + self.anew / self.prompt
+    def reading(self) -> FloatArray | float:
+        """Tokens that are read for each request."""
+        return self.prompt + self.anew
 
     @property
     def mean_context(self) -> float:
@@ -196,10 +197,10 @@ class _Loop:
         running = np.maximum(running / self.stages, np.minimum(running, 1.0))
         self._decoding[0], self._decoding[1:] = running, self.beside(running)
         room = lengths.room(self._decoding[1])
-        full = self.full_steps = np.maximum(lengths.prompt / room, 1.0)
+        full = self.full_steps = np.maximum(lengths.reading / room, 1.0)
         here = 1.0 + self.others * self.waiting()
-        together = np.minimum(here, np.maximum(room / lengths.prompt, 1.0))
-        chunk = np.minimum(room, together * lengths.prompt)
+        together = np.minimum(here, np.maximum(room / lengths.reading, 1.0))
+        chunk = np.minimum(room, together * lengths.reading)
         self._prefill[1] = chunk
         # Prompts side by side see themselves only: the pairs of one mean prompt a token.
         self._history[1] = lengths.prefix + 0.5 * (lengths.prompt - chunk)
@@ -305,6 +306,7 @@ class _Loop:
             wait=self.server_wait(waits.before),
             busy=waits.busy,
             server=self.base,
+            again=self.lengths.anew * np.ones(self.n),
         )
 
 
@@ -386,10 +388,10 @@ class _Closed(_Loop):
 
     def _cycle(self, read: _Reading) -> tuple[FloatArray, FloatArray]:
         """Steps of a life by itself, and those that it takes longer because all are full of prompts."""
-        each = self.shared * self.lengths.readings * read.steps.each / self.stages
+        each = self.shared * read.steps.each / self.stages
         # On its way a request does not take part in the steps, which are longer where they carry prompts.
         most = np.maximum(self.steps, np.maximum(self.inside * each, 1.0))
-        mean = read.step + self.inside * self.lengths.readings * read.added / most
+        mean = read.step + self.inside * read.added / most
         alone = self.steps + self.shared * read.steps.each + self._way(read) / mean
         return alone, np.maximum(self.inside * each - alone, 0.0)
 
@@ -399,19 +401,14 @@ class _Closed(_Loop):
         return np.asarray(self.steps / (alone + self._full))
 
     def waits(self, read: _Reading) -> _Waits:
-        """Each other prompt is read once in every life, before the own one or while this one decodes;
-        what preemptions cost, too, the own ones as well.
-        """
+        """Each other prompt is read once in every life, before the own one or while this one decodes."""
         _, full = self._cycle(read)
-        readings = self.lengths.readings
-        each = readings * read.steps.each / self.stages
+        each = read.steps.each / self.stages
         queue = np.minimum(full / (each * np.maximum(self.others, _NO_OTHERS)), 1.0)
         before = np.maximum(queue, self.burst)
         # A life without what is read meanwhile, x = life: x = most - others D way / x.
-        way, reads = self._way(read), self.others * readings * read.added
+        way, reads = self._way(read), self.others * read.added
         most = self.steps * read.step + reads + full * read.step + read.own + way
         life = 0.5 * (most + np.sqrt(np.maximum(most**2 - 4.0 * reads * way, 0.0)))
-        beside = np.maximum(readings * (1.0 - way / life) - before, 0.0)
-        beside = beside + (readings - 1.0) / np.maximum(self.others, 1.0)
-        beside = np.where(self.steps > 0, beside, 0.0)
+        beside = np.where(self.steps > 0, np.maximum(1.0 - before - way / life, 0.0), 0.0)
         return _Waits(before, beside, full, np.zeros(self.n))

@@ -51,6 +51,7 @@ class Terms:
     wait: FloatArray  # s for each other request, beside its prompt
     busy: FloatArray  # prompts' worth of waiting for what is being read
     server: FloatArray  # s before the first step
+    again: FloatArray  # tokens that are read again after preemptions, beside each prompt
 
     def part(self, points: slice) -> "Terms":
         """The terms of some of the points."""

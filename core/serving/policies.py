@@ -2,7 +2,8 @@
 
 vLLM V1        one token budget for decodes and chunks of prompts, running requests first; a request
                enters when its first chunk has blocks; the last one in is preempted when they run out.
-vLLM < 0.8     prompts in steps of their own, before decodes.
+vLLM < 0.8     prompts in steps of their own, before decodes; a hundredth of the blocks is left free by a
+               request that enters (the "watermark" of its block manager, which V1 has not).
 SGLang         prompts before decodes; a request enters when the answers of all have room as far as a
                share of them goes (core.serving.answer_share); the one with the shortest answer is retracted.
 TensorRT-LLM   in-flight batching: no eviction, room for the whole answer is kept (default), or as
@@ -21,6 +22,8 @@ STATIC_ENGINES = ("transformers", "mlx")
 Admission = Literal["chunk", "whole", "share"]
 Victim = Literal["last", "shortest", "none"]
 
+# Of vLLM's block manager before V1.
+_WATERMARK = 0.01
 # SGLang's SGLANG_INIT_NEW_TOKEN_RATIO, its floor and the steps it falls over (global_config.py).
 FIRST_SHARE, LAST_SHARE, SHARE_STEPS = 0.7, 0.098, 600
 MOST_COUNTED = 4096  # tokens of one answer that SGLang counts (CLIP_MAX_NEW_TOKENS)
@@ -38,6 +41,7 @@ class Policy:
     admission: Admission = "chunk"
     victim: Victim = "last"
     swaps: bool = False  # preempted caches go to the host's memory
+    watermark: float = 0.0  # share of the blocks that a request which enters leaves free
     static: bool = False
 
 
@@ -70,4 +74,5 @@ def policy_of(scenario: Scenario, prompts_apart: bool) -> Policy:
         return Policy(prompts_apart=True, admission="whole", victim="none", static=True)
     if engine == "textbook":
         return Policy(admission="whole", victim="none")
-    return Policy(prompts_apart, "chunk", "last", swaps=settings.preemption == "swap")
+    swaps, watermark = settings.preemption == "swap", _WATERMARK if prompts_apart else 0.0
+    return Policy(prompts_apart, "chunk", "last", swaps=swaps, watermark=watermark)

@@ -46,6 +46,7 @@ class Replica:
         self.reading: list[Active] = []
         self.running: dict[int, Active] = {}  # all inside, in the order they came
         self.decoding = Decoding(pool, settings.policy.admission != "whole")
+        self._kept = int(settings.policy.watermark * pool.blocks)
         self._share = AnswerShare()
         self.approaching = 0  # between the client and the queue
         self.timeline = Timeline()
@@ -274,7 +275,7 @@ class Replica:
         length = active.prompt + active.output
         need = pool.growing(length if self.policy.admission == "whole" else done + chunk) - shared
         need += pool.constant(length)
-        room = decoding.room - idle - reserved
+        room = decoding.room - idle - reserved - (self._kept if self.running else 0)
         if need > room or (self.policy.admission == "share" and not self._has_share(active, room, done)):
             return -1
         self.waiting.popleft()

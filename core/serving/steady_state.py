@@ -47,6 +47,7 @@ class Service:
     max_num_seqs: float  # of one replica
     occupancy: float = 0.52  # share of its answer for which a running request holds room
     preempts: bool = False  # prompts come in that are given up when the cache is full, and read anew
+    watermark: float = 0.0  # share of the cache that a prompt which comes in leaves free
     readers: int = 0  # copies beside ``replicas`` that only read prompts; 0: all do both
     hand_over: float = 0.0  # s, for one token of a prompt to go from a reader to a decoder
 
@@ -73,10 +74,12 @@ def prepare(
     if engine.name in SERVER_ENGINES:
         replicas *= layout_of(deployment).data_parallel
     plan = _plan(scenario, factors, calibration)
-    policy = policy_of(scenario, prompts_apart=False)
+    apart = not isinstance(plan, TextbookPlan) and plan.overheads.separate_prompts
+    policy = policy_of(scenario, apart)
     evicts = policy.admission == "chunk"
     held = occupancy(engine, evicts)
-    service = Service(plan, replicas, lengths, seqs, held, evicts and not policy.swaps)
+    preempts = evicts and not policy.swaps
+    service = Service(plan, replicas, lengths, seqs, held, preempts, policy.watermark)
     if not deployment.readers or engine.name not in SERVER_ENGINES:
         return service
     link = hand_over_of(scenario.accelerator, deployment)
@@ -152,8 +155,14 @@ def closed_loop(service: Service, users: FloatArray, kv_tokens: float | FloatArr
 
 
 def _anew(service: Service, here: FloatArray, kv_tokens: float | FloatArray) -> FloatArray | float:
-    """Tokens read anew for each request, ``here`` (n,) of a replica: as many as its answer has while the
-    cache is full and more prompts may come in than stay.
+    """Tokens read anew for each request, ``here`` (n,) of a replica, while the cache is full and more
+    prompts may come in than stay.
+
+    Prompts take all that an answer which ends gives back, but for the headroom h: what decodes take in
+    the same step, or the watermark.  What is free then goes up by a whole request L and down by tokens,
+    between nothing, where requests are thrown out, and h, where prompts come in.  Without headroom that
+    is as many tokens as an answer O has; a walk without drift meets the end of a wide strip L^2 / 2h
+    times: between both, O / (1 + 2 O h / L^2).
 
     The share of the time that it is full: sizes are spread evenly between the prompt and the whole, so
     their sum is spread by sqrt(n / 12) answers.
@@ -168,7 +177,10 @@ def _anew(service: Service, here: FloatArray, kv_tokens: float | FloatArray) -> 
         return 0.0
     full = 1.0 / (1.0 + np.exp(np.clip(_LOGISTIC * left, -50.0, 50.0)))
     more = np.clip((service.max_num_seqs - held) * lengths.prompt, 0.0, lengths.output)
-    return np.asarray(full * more)
+    pool = kv_tokens / service.replicas
+    headroom = service.watermark * pool if service.watermark else np.minimum(here, held)
+    whole = (lengths.prompt + lengths.output) ** 2 + (lengths.spread * lengths.output) ** 2
+    return np.asarray(full * more / (1.0 + 2.0 * lengths.output * headroom / whole))
 
 
 def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float | FloatArray) -> LoadCurve:

@@ -40,6 +40,7 @@ CHANGES = {
     "too_fast": (0, {"workload.load": "requests", "workload.request_rate": 50.0}),
     "does_not_fit": (1, {"precision.weights": "bf16"}),
     "queue": (0, {"workload.users": 100}),
+    "crowded": (0, {"workload.users": 400, "workload.output_tokens": 3000, "engine.max_num_seqs": 1024}),
     "batch": (0, {"workload.users": 20, "engine.max_num_seqs": 6}),
     "replicas": (0, {"deployment.accelerators": 4, "deployment.tensor_parallel": 2, "workload.users": 30}),
     "stages": (1, {"deployment.tensor_parallel": 1, "deployment.pipeline_parallel": 2}),

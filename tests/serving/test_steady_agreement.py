@@ -146,6 +146,15 @@ def test_prompts_that_came_meanwhile_are_read_beside_the_answer(name, prompt, ou
     assert off(result.time_per_output_token.mean, speed.time_per_output_token.expected) < 0.07
 
 
+def crowded(name, prompt, output, times, **changes):
+    """So many times the users that the cache holds."""
+    one = place(name, prompt, output, 1, **{"engine.max_num_seqs": 4000, **changes})
+    pool = cache_pool(one)
+    users = round(times * pool.blocks * pool.block_tokens / (prompt + 0.5 * output))
+    settings = {"simulation.requests": 8 * users, "simulation.duration_s": 1e7, "simulation.warm_up": 0.3}
+    return with_values(one, {"workload.users": users} | settings)
+
+
 @pytest.mark.parametrize(
     ("name", "prompt", "output"),
     [
@@ -155,21 +164,38 @@ def test_prompts_that_came_meanwhile_are_read_beside_the_answer(name, prompt, ou
         ("Llama 70B, 4 H100", 2000, 1000),
         ("Llama 70B, 4 H100", 500, 2000),
         ("Llama 8B, H100", 250, 4000),
+        ("Mistral 7B, L40S", 113, 319),  # more answers end than there are steps
     ],
 )
 @pytest.mark.parametrize("times", [1.3, 2.5])
 def test_a_full_cache_costs_what_the_simulation_says(name, prompt, output, times):
     """Prompts that preemptions make the engine read again: without them throughput was up to 28 % high."""
-    one = place(name, prompt, output, 1, **{"engine.max_num_seqs": 4000})
-    pool = cache_pool(one)
-    users = round(times * pool.blocks * pool.block_tokens / (prompt + 0.5 * output))
-    settings = {"simulation.requests": 8 * users, "simulation.duration_s": 1e7, "simulation.warm_up": 0.3}
-    scenario = with_values(one, {"workload.users": users} | settings)
+    scenario = crowded(name, prompt, output, times)
     speed, result = estimate(scenario).speed, simulate(scenario)
     assert result.preemptions > 0.1 * result.done
     # Fixed lengths fall into groups, which spare a part of it where answers are long.
     most = 0.12 if times < 2 else 0.07
     assert off(result.output_tokens_per_second, speed.output_throughput.expected) < most
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt", "output"),
+    [
+        ("Llama 8B, H100", 1000, 2000),
+        ("Mistral 7B, L40S", 1000, 1000),
+        ("Llama 70B, 4 H100", 500, 2000),
+    ],
+)
+@pytest.mark.parametrize("times", [1.3, 2.5])
+def test_a_watermark_spares_most_preemptions(name, prompt, output, times):
+    """Before V1, vLLM lets nobody in who leaves less than a hundredth of the cache free, and reads prompts in
+    steps of their own: what was given up comes in together with new prompts.
+    """
+    scenario = crowded(name, prompt, output, times, **{"engine.version": "0.6.3"})
+    speed, result = estimate(scenario).speed, simulate(scenario)
+    without = simulate(crowded(name, prompt, output, times, **{"engine.version": "0.11"}))
+    assert 0 < result.preemptions / result.done < 0.6 * without.preemptions / without.done
+    assert off(result.output_tokens_per_second, speed.output_throughput.expected) < 0.07
 
 
 def test_as_many_sequences_as_fit_are_not_preempted():
