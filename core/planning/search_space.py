@@ -33,6 +33,7 @@ from core.spec.support import cache_formats_of, weight_formats_of
 Reason = Literal[
     "unsupported",  # the engine does not run on the device, or the format not there
     "budget",
+    "no_price",  # a budget is given, and nobody knows what the device costs
     "weights",  # the weights alone exceed the memory
     "cache",  # no room for one request beside them
     "per_token",
@@ -213,6 +214,11 @@ def _is_allowed(base: Scenario, place: Deployment) -> bool:
     return not any(p.severity == "error" and "deployment" in p.paths[0] for p in check(trial))
 
 
+def _unknown(price: FloatArray, budget: float) -> FloatArray:
+    """1 for a device that a budget says nothing about, since its price is not known; else 0."""
+    return np.asarray(np.isnan(price) & math.isfinite(budget), dtype=np.float64)
+
+
 def _judged(
     base: Scenario,
     field: Field,
@@ -231,6 +237,8 @@ def _judged(
     hourly = math.inf if search.budget_usd_per_hour is None else search.budget_usd_per_hour
     price = count * field.price
     rules: tuple[tuple[Reason, FloatArray, FloatArray | float], ...] = (
+        ("no_price", _unknown(price, budget), 0.0),
+        ("no_price", _unknown(field.hourly, hourly), 0.0),
         ("budget", np.nan_to_num(price), budget),
         ("budget", np.nan_to_num(count * field.hourly), hourly),
         ("weights", bounds.needed, bounds.usable),

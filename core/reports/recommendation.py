@@ -107,8 +107,8 @@ def nearest(failure: Failure) -> Phrase:
     value, limit = _amount(short, short.value), _amount(short, short.limit)
     told = Phrase("recommend.nearest.at_least", {"value": value}) if short.at_least else value
     values = {"hardware": hardware(failure.nearest), "value": told}
-    if failure.reason == "unsupported":
-        return Phrase("recommend.nearest.unsupported", values)
+    if failure.reason in ("unsupported", "no_price"):
+        return Phrase(f"recommend.nearest.{failure.reason}", values)
     said = Phrase(f"recommend.nearest.{failure.reason}", {**values, "limit": limit})
     if value != limit or short.value == short.limit or short.reason in _WHOLE:
         return said

@@ -388,3 +388,21 @@ def test_prefix_caching_is_tried_where_prompts_begin_alike(samples):
     assert wanted not in engine_settings.variants(alone, ("first_token",))
     several = with_values(alone, {"simulation.turns": 3})
     assert wanted in engine_settings.variants(several, ("first_token",))
+
+
+@pytest.mark.parametrize("limit", ["search.budget_usd", "search.budget_usd_per_hour"])
+def test_a_budget_leaves_out_what_nobody_knows_the_price_of(samples, limit):
+    base = scenario_file.load(samples[0])
+    nothing = last(recommend(with_values(base, {limit: 0.0})))
+    assert not nothing.offers
+    assert not nothing.near
+    unpriced = next(failure for failure in nothing.failures if failure.reason == "no_price")
+    device = unpriced.nearest.device
+    assert (device.price_usd if limit == "search.budget_usd" else device.cloud_usd_per_hour) is None
+    assert Words("en").phrase(nearest(unpriced))
+    some = last(recommend(with_values(base, {limit: 40_000.0})))
+    assert some.offers
+    for offer in some.offers:
+        assert (offer.price if limit == "search.budget_usd" else offer.device.cloud_usd_per_hour) is not None
+    # Without a budget they are offered.
+    assert any(offer.price is None for offer in last(recommend(base)).offers)
