@@ -72,6 +72,7 @@ _TABLE: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("small_batch", "more_users higher_rate sequences", "batching"),
             ("static", "continuous_batching", "continuous_batching"),
             ("room", "cache_8_bit weights_4_bit utilization more_devices", "kv_cache"),
+            ("prompts_between", "shared_prefix shorter_prompt second_copy", "prefill_interference"),
             ("wide_split", "more_copies second_copy", "replica"),
         ),
     ),
@@ -166,7 +167,7 @@ def _of_first_token(point: Estimate, speed: Speed) -> dict[str, float]:
         "long_prompt": parts["prefill"] / whole,
         "many_prompts": parts["other_prefills"] / whole,
         "cache_full": waits,
-        "cold_prefix": 0.0 if point.scenario.workload.shared_prefix_tokens else 0.35 * (1 - waits),
+        # A common start that is not told is not known: no share of the estimate can be laid to it.
     }
 
 
@@ -258,13 +259,23 @@ def cause_weights(symptom: str, point: Estimate) -> dict[str, float]:
             attention = sum(o.seconds for o in speed.decode.operators if "attention" in o.key)
             return {"cache_read": own * attention}
         case "low_throughput":
-            most = max(1.0, float(point.capacity.at_once))
-            waits = max(0.0, 1 - most / max(speed.users, 1.0)) if speed.stable else 1.0
-            return {
-                "small_batch": speed.decode.shares["launch"] + speed.decode.shares["bandwidth"],
-                "room": waits,
-            }
+            return _of_throughput(point, speed)
     return {}
+
+
+def _of_throughput(point: Estimate, speed: Speed) -> dict[str, float]:
+    most = max(1.0, float(point.capacity.at_once))
+    waits = max(0.0, 1 - most / max(speed.users, 1.0)) if speed.stable else 1.0
+    # Weights and launches are paid once a step: with as many requests as fit, each pays this much less.
+    spared = max(0.0, 1 - max(speed.users, 1.0) / most)
+    shares, seconds = speed.decode.shares, max(speed.decode.seconds, 1e-12)
+    attention = sum(o.seconds for o in speed.decode.operators if "attention" in o.key) / seconds
+    once = shares["launch"] + max(0.0, shares["bandwidth"] - attention)
+    return {
+        "small_batch": (1 - speed.prefill_share) * once * spared,
+        "prompts_between": speed.prefill_share,
+        "room": waits,
+    }
 
 
 _WEIGHTS: dict[str, Callable[[Estimate], _Weighed | None]] = {
