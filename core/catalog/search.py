@@ -26,6 +26,7 @@ _FORMAT = re.compile(
     r"|(?:mx|nv)?fp\d{1,2}|bf16|f16|f32|int\d|w\d{1,2}a\d{1,2}|(?:iq|q|tq)\d(?:_\w+)?)(?![a-z0-9])"
 )
 _MAX_QUERY = 200
+_LEAST_MISTYPED = 3  # letters: a shorter word is like a part of any name
 _WITHIN = 5  # how well a name answers that has the query in its midst
 _OTHER_LETTERS = re.compile(r"[^\x00-\x7f\W]+")  # Han and all else that ``_WORD`` passes over
 
@@ -176,7 +177,7 @@ def _ranked(pool: Sequence[Searchable], query: str, asked: Sequence[str]) -> lis
 def _alike(word: str, known: Sequence[str]) -> str:
     from difflib import get_close_matches
 
-    if any(other.startswith(word) for other in known):
+    if len(word) < _LEAST_MISTYPED or any(other.startswith(word) for other in known):
         return word
     close = get_close_matches(word, known, 1, 0.6)
     return close[0] if close else word

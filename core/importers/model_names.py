@@ -253,9 +253,12 @@ def _variant(stem: str) -> str | None:
 
 
 def _searched(words: str) -> str | None:
-    """The best entry that has every word; none for a misspelt name, which would be a guess."""
+    """The best entry that has every word; none for a misspelt name, which would be a guess.
+
+    A number or a size alone ("-1", "70b") names no model, although many have it in their names.
+    """
     wanted = set(re.findall(r"[a-z]+|\d+(?:\.\d+)?", words.lower()))
-    if not wanted:
+    if not any(len(word) > 1 and word.isalpha() for word in wanted):
         return None
     found = search_models(words, 8)
     return next((m.id for m in found if wanted <= _pieces(m)), None)

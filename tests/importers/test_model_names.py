@@ -79,3 +79,15 @@ def test_other_trainings_of_a_shape_are_told(name: str, model: str, weight_forma
 def test_a_size_that_nothing_has_is_no_variant(name: str) -> None:
     with pytest.raises(NotFound):
         resolve(name)
+
+
+@pytest.mark.parametrize("name", ["-1", "1", "70b", "8b", "3.3"])
+def test_a_number_or_a_size_alone_names_no_model(name: str) -> None:
+    with pytest.raises(NotFound):
+        resolve(name)
+
+
+def test_a_word_of_two_letters_is_like_no_models_name() -> None:
+    with pytest.raises(NotFound) as refusal:
+        resolve("rm -rf /")
+    assert [p.code for p in refusal.value.problems] == ["catalog.model_unknown"]  # it suggests none
