@@ -323,5 +323,5 @@ def test_every_card_is_in_sight_when_the_window_gets_narrower(
         qtbot.wait(20)
         shown = [card for card in compare.cards.cards if card.isVisible()]
         assert len(shown) == len(window.pinned.pins) + 1
-        for card in shown:
-            assert compare.cards.rect().contains(card.geometry()), size
+        # The layout follows in a turn of its own, which a busy machine begins later.
+        qtbot.waitUntil(lambda: all(compare.cards.rect().contains(card.geometry()) for card in shown))  # noqa: B023
