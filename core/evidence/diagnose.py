@@ -27,7 +27,7 @@ from core.quantities import Range
 from core.results import Estimate
 from core.serving.steady_state import prepare
 from core.spec.scenario import Scenario
-from core.units import three_digits
+from core.units import show_time, three_digits
 from core.words import Phrase, percent
 
 Observed = Literal["time_to_first_token", "time_per_output_token", "output_throughput", "memory_used"]
@@ -48,6 +48,7 @@ _KINDS: dict[Observed, Literal["time", "rate", "memory"]] = {
     "memory_used": "memory",
 }
 _FAR = 2.0
+_NEAR = 1.25  # within the band, but so far from its middle that another cause may hide in it
 _LEAST_WEIGHT = 0.15
 # Symptoms of a figure that is worse than wanted.
 _SYMPTOMS: dict[Observed, tuple[str, ...]] = {
@@ -80,6 +81,11 @@ class Placed:
     state: State
     sentence: Phrase
 
+    @property
+    def misses(self) -> bool:
+        """Whether there is a target and the observation misses it."""
+        return self.target is not None and self.observed > self.target
+
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
@@ -99,7 +105,9 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Observations in their places, and suspects, the strongest first."""
+    """Observations in their places, and suspects: first what explains a difference from the estimate, then
+    the parts of the estimate, as what was expected explains no difference; each by its weight.
+    """
 
     point: Estimate
     placed: tuple[Placed, ...]
@@ -127,7 +135,11 @@ def diagnose(
         _placed(figure, observed[figure], bounds[figure], point) for figure in OBSERVED if figure in observed
     )
     suspects = [*_what_ifs(scenario, observed, placed, stated or Setting()), *_tabled(point, placed)]
-    return Diagnosis(point, placed, tuple(sorted(suspects, key=lambda s: -s.weight)))
+    return Diagnosis(point, placed, tuple(sorted(suspects, key=_order)))
+
+
+def _order(suspect: Suspect) -> tuple[bool, float]:
+    return suspect.what_if is None, -suspect.weight
 
 
 def bounds_of(point: Estimate) -> dict[Observed, float]:
@@ -186,15 +198,14 @@ def _placed(figure: Observed, value: float, bound: float, point: Estimate) -> Pl
     if expected is not None and expected.expected > 0:
         ratio = three_digits(value / expected.expected)
     name = Phrase(f"diagnose.figures.{figure}")
-    return Placed(
-        figure,
-        value,
-        bound,
-        expected,
-        target,
-        state,
-        Phrase(f"diagnose.states.{_KINDS[figure]}.{state}", {"figure": name, "ratio": ratio}),
-    )
+    said = f"diagnose.states.{_KINDS[figure]}.{state}"
+    if state == "as_estimated" and expected is not None and figure != "memory_used":
+        off = expected.expected / value if rate else value / expected.expected
+        said += "_high" if off > _NEAR else ""
+    sentence = Phrase(said, {"figure": name, "ratio": ratio})
+    if target is not None and value > target:
+        sentence = Phrase("diagnose.missed", {"said": sentence, "target": str(show_time(target))})
+    return Placed(figure, value, bound, expected, target, state, sentence)
 
 
 def _expected(figure: Observed, point: Estimate) -> Range | None:

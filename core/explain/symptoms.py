@@ -157,10 +157,10 @@ def _first_token(point: Estimate) -> _Weighed | None:
     if speed is None or "time_to_first_token" not in point.verdict.missed:
         return None
     value = Phrase("symptoms.value", {"value": show_time(speed.time_to_first_token.expected)})
-    return value, _of_first_token(point, speed)
+    return value, _of_first_token(speed)
 
 
-def _of_first_token(point: Estimate, speed: Speed) -> dict[str, float]:
+def _of_first_token(speed: Speed) -> dict[str, float]:
     parts, whole = speed.first_token_parts, max(speed.time_to_first_token.expected, 1e-12)
     waits = parts["queue"] / whole if speed.stable else 1.0
     return {
@@ -247,7 +247,7 @@ def cause_weights(symptom: str, point: Estimate) -> dict[str, float]:
         return {}
     match symptom:
         case "slow_first_token":
-            return _of_first_token(point, speed)
+            return _of_first_token(speed)
         case "slow_generation":
             return _of_generation(point, speed)
         case "jitter":

@@ -70,7 +70,7 @@ def placed_table(found: Diagnosis, words: Words) -> tuple[list[Column], list[Row
         if expected is not None:
             low, high = (shown_figure(one.figure, v, words) for v in (expected.low, expected.high))
             band = between(low, high)
-        bad = one.state in ("worse", "much_worse", "below_bound")
+        bad = one.misses or one.state in ("worse", "much_worse", "below_bound")
         fine = one.state in ("as_estimated", "better")
         cells = (
             Cell(name),

@@ -6,6 +6,9 @@ from core.estimator import estimate
 from core.evidence.diagnose import diagnose
 from core.explain.symptoms import cause_weights
 from core.spec.change import with_values
+from core.units import show_time
+from core.words import Words
+from gui.contents.calibrate import placed_table
 
 
 def test_a_common_start_that_is_not_told_has_no_share(scenario):
@@ -30,3 +33,41 @@ def test_parts_of_a_throughput_are_of_all_the_time_and_of_what_still_fits(scenar
     alone = with_values(scenario, {"workload.users": 1, "workload.prompt_tokens": 128})
     few = cause_weights("low_throughput", estimate(alone))
     assert few["small_batch"] > 0.5, "one request reads all weights for itself"
+
+
+def test_what_explains_the_difference_comes_before_the_parts_that_were_expected(scenario):
+    expected = estimate(scenario).speed
+    seen = estimate(with_values(scenario, {"workload.users": 32})).speed
+    apart = {
+        "time_to_first_token": 3 * seen.time_to_first_token.expected,
+        "time_per_output_token": 1.6 * expected.time_per_output_token.expected,
+        "output_throughput": 0.9 * expected.output_throughput.expected,
+    }
+    suspects = diagnose(scenario, apart).suspects
+    kinds = [s.what_if is not None for s in suspects]
+    assert True in kinds and False in kinds
+    assert kinds == sorted(kinds, reverse=True)
+    for group in (True, False):
+        weights = [s.weight for s, kind in zip(suspects, kinds, strict=True) if kind is group]
+        assert weights == sorted(weights, reverse=True)
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_a_missed_target_is_said_though_the_value_is_within_the_range(scenario, language):
+    words, expected = Words(language), estimate(scenario).speed.time_to_first_token
+    high = 0.98 * expected.high
+    assert high > 1.25 * expected.expected
+    tight = with_values(scenario, {"targets.time_to_first_token_s": high / 2})
+    loose = with_values(scenario, {"targets.time_to_first_token_s": high * 2})
+    seen = {"time_to_first_token": high}
+    missed, met = (diagnose(s, seen).placed[0] for s in (tight, loose))
+    assert missed.state == met.state == "as_estimated" and missed.misses and not met.misses
+    target = str(show_time(high / 2))
+    assert target in words.phrase(missed.sentence) and target not in words.phrase(met.sentence)
+    open_to_others = {"en": "not ruled out", "zh_CN": "不排除"}[language]
+    assert open_to_others in words.phrase(met.sentence)
+    middle = diagnose(loose, {"time_to_first_token": expected.expected}).placed[0]
+    assert open_to_others not in words.phrase(middle.sentence)
+    for found, icon in ((tight, "cross"), (loose, "tick")):
+        _, rows = placed_table(diagnose(found, seen), words)
+        assert rows[0].cells[-1].icon == icon
