@@ -38,6 +38,14 @@ def whole(text: str) -> int:
     return int(number * _SUFFIXES.get(match[3], 1))
 
 
+def positive(text: str) -> int:
+    """A number of devices or servers: one at least."""
+    number = whole(text)
+    if number < 1:
+        raise NotUnderstood(text)
+    return number
+
+
 def real(text: str) -> float:
     """A finite number."""
     if re.fullmatch(r"-?\d{0,9}\.?\d{0,12}", text.strip()) is None or not re.search(r"\d", text):
@@ -122,8 +130,14 @@ _WORD = str
 _MODEL = Flag("model", _WORD)
 
 
+_DEVICES = frozenset({"tp", "pp", "dp", "ep", "deployment.nodes"})
+
+
 def _fields(**targets: str) -> dict[str, Flag]:
-    return {f"--{name.replace('_', '-')}": Flag(target, whole) for name, target in targets.items()}
+    return {
+        f"--{name.replace('_', '-')}": Flag(target, positive if target in _DEVICES else whole)
+        for name, target in targets.items()
+    }
 
 
 VLLM: dict[str, Flag] = {
@@ -141,9 +155,9 @@ VLLM: dict[str, Flag] = {
         num_speculative_tokens="speculative.tokens",
         nnodes="deployment.nodes",
     ),
-    "-tp": Flag("tp", whole),
-    "-pp": Flag("pp", whole),
-    "-dp": Flag("dp", whole),
+    "-tp": Flag("tp", positive),
+    "-pp": Flag("pp", positive),
+    "-dp": Flag("dp", positive),
     "--gpu-memory-utilization": Flag("engine.gpu_memory_utilization", real),
     "--enforce-eager": Flag("engine.enforce_eager", yes, "none"),
     "--enable-expert-parallel": Flag("expert_parallel", yes, "none"),

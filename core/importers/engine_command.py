@@ -38,12 +38,16 @@ _DRAFTS = (
 
 @dataclass(slots=True)
 class Command:
-    """What a command says.  ``settings`` by field path, or by bare name where several decide a field."""
+    """What a command says.  ``settings`` by field path, or by bare name where several decide a field.
+
+    ``ignored``: options without a field here; ``unread``: options with one, whose value cannot be.
+    """
 
     engine: str
     model: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     version: str = ""
     devices: int | None = None
 
@@ -114,7 +118,7 @@ def _take(command: Command, flag: Flag, name: str, value: str) -> None:
     try:
         read = flag.read(value)
     except NotUnderstood:
-        command.ignored.append(shortened(f"{name} {value}".strip()))
+        command.unread.append(shortened(f"{name} {value}".strip()))
         return
     if flag.target == "model":
         command.model = str(read)
@@ -163,6 +167,9 @@ def apply_command(command: Command, base: Scenario) -> tuple[Scenario, tuple[Pro
         notes.append(Problem("importer.command_devices", ("deployment.accelerators",), counts, "note"))
     if told.get("cache_v") not in (None, told.get("cache", "fp16")):
         notes.append(Problem("importer.command_cache_v", ("precision.kv_cache",), {}, "warning"))
+    if command.unread:
+        values = {"options": ", ".join(command.unread[:40])}
+        notes.append(Problem("importer.command_value", (), values, "warning"))
     if command.ignored:
         values = {"options": ", ".join(command.ignored[:40])}
         notes.append(Problem("importer.command_ignored", (), values, "note"))

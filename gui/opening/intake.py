@@ -230,17 +230,23 @@ class Intake(QObject):
             self._refuse(error, self._as_title(source))
             return False
         if scenario == before:
-            self._tell("info", self._words("intake.nothing_new", source=self._as_title(source)), ())
+            said = self._words("intake.nothing_new", source=self._as_title(source))
+            self._tell_taken(found, said, notes, "info", ())
             return True
         self._document.replace(scenario, f"intake.edit.{found.kind}")
-        self._tell_taken(found, source, (*notes, *settlements))
+        figures = _figures(scenario, self._words)
+        said = self._words(f"intake.{found.kind}", source=source, **figures)
+        undo: Link = (self._words("intake.undo"), self._undo)
+        self._tell_taken(found, said, (*notes, *settlements), "good", (undo,))
         return True
 
     # -- telling ---------------------------------------------------------------------------------
 
-    def _tell_taken(self, found: Imported, source: str, notes: Sequence[Problem]) -> None:
+    def _tell_taken(
+        self, found: Imported, sentence: str, notes: Sequence[Problem], kind: str, ways: Sequence[Link]
+    ) -> None:
+        """``sentence`` with how much there is to remark; ``kind`` where none of it is a warning."""
         words = self._words
-        sentence = words(f"intake.{found.kind}", source=source, **_figures(self._document.scenario, words))
         ignored = list(found.command.ignored) if found.command is not None else []
         remarks = [(n.severity, words.problem(n)) for n in notes if n.code != "importer.command_ignored"]
         said = []
@@ -262,8 +268,7 @@ class Intake(QObject):
         links: list[Link] = []
         if listed:
             links.append((words("intake.show"), lambda: self._show_notes(sentence, listed)))
-        links.append((words("intake.undo"), self._undo))
-        self._tell("warn" if warned else "good", text, links)
+        self._tell("warn" if warned else kind, text, [*links, *ways])
 
     def _as_title(self, source: str) -> str:
         """The source at the head of a sentence."""

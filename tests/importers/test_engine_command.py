@@ -201,7 +201,7 @@ def test_what_is_ignored_is_listed() -> None:
 
 def test_values_that_are_none_are_listed_and_impossible_ones_refused() -> None:
     command = parse_command("vllm serve Qwen/Qwen3-8B --max-model-len lots --kv-cache-dtype int3 -tp")
-    assert command.ignored == ["--max-model-len lots", "--kv-cache-dtype int3", "-tp"]
+    assert command.unread == ["--max-model-len lots", "--kv-cache-dtype int3", "-tp"]
     with pytest.raises(InvalidScenario):
         apply_command(parse_command("vllm serve Qwen/Qwen3-8B --gpu-memory-utilization 1.5"), BASE)
 
@@ -436,3 +436,13 @@ def test_devices_are_not_dropped_without_a_word() -> None:
         assert found.deployment.accelerators == count, text
         said = [n.values for n in notes if n.code == "importer.command_devices"]
         assert said == ([{"now": 1, "before": 2}] if count == 1 else []), text
+
+
+@pytest.mark.parametrize("option", ["--tensor-parallel-size 0", "-tp -3", "-dp -1", "--nnodes 0", "-pp two"])
+def test_a_number_of_devices_that_cannot_be_is_told(option: str) -> None:
+    """One device is taken then, as the engine does by itself: never without a word."""
+    scenario, notes = apply_command(parse_command(f"vllm serve Qwen/Qwen3-32B {option}"), BASE)
+    assert scenario.deployment.accelerators == 1
+    assert [(n.code, n.severity, n.values["options"]) for n in notes if "command_value" in n.code] == [
+        ("importer.command_value", "warning", option)
+    ]

@@ -280,3 +280,13 @@ def test_what_was_said_of_a_paste_goes_with_the_next_edit(window: MainWindow) ->
     messages.tell("fault", "warn", "It stays.")
     document.set_value("workload.users", document.scenario.workload.users + 1)
     assert messages.subjects() == ("fault",)
+
+
+def test_what_was_not_understood_is_told_where_nothing_else_is_new(window: MainWindow) -> None:
+    command = "vllm serve Qwen/Qwen3-32B --max-model-len 16384"
+    window.files.intake.take_text(command)
+    before = window.document.scenario
+    window.files.intake.take_text(f"{command} --tensor-parallel-size banana")
+    assert window.document.scenario == before
+    assert told(window).endswith("already; 1 remark.")
+    assert "Show" in dict(window.workspace.messages.links_of("file"))
