@@ -51,7 +51,7 @@ class DiagnosePage(Ground):
         self.work.failed.connect(self._on_failed)
         self.values: dict[Observed, float] = {}
         self.edits: dict[Observed, QuantityEdit] = {}
-        self._wrong = ""
+        self._wrong: dict[Observed, str] = {}
         self._pair: Pair | None = None  # that the observations are of
         self.of_run = False
         self.typed = False  # whether a person has changed what a run had
@@ -136,11 +136,13 @@ class DiagnosePage(Ground):
         self.values = {figure: value for figure, value in found.items() if value is not None}
         for figure, edit in self.edits.items():
             value = self.values.get(figure)
+            edit.mark("")
             edit.set_value(None if value is None else float(f"{value / _UNITS[figure][1]:.4g}"))
         if not again:  # what was found is of other observations
             self.work.stop()
             self._show(None)
-        self._say_wrong("")
+        self._wrong.clear()
+        self._say_wrong()
         self._pair, self.of_run = pair, pair.scenario is not None
         self._tell_of()
 
@@ -162,8 +164,12 @@ class DiagnosePage(Ground):
         self.switch.setVisible(known)
 
     def _on_edit(self, figure: Observed, value: Number) -> None:
-        self._say_wrong("")
+        self._wrong.pop(figure, None)
+        self._say_wrong()
         self.typed = True
+        edit = self.edits[figure]
+        edit.mark("")
+        edit.set_value(value)  # else leaving the field, or Return, would put back what stood there
         if value is None:
             self.values.pop(figure, None)
         else:
@@ -173,7 +179,10 @@ class DiagnosePage(Ground):
 
     def _on_wrong(self, figure: Observed, problem: Problem) -> None:
         self.values.pop(figure, None)
-        self._say_wrong(self._words.problem(problem))
+        self.typed = True
+        self._wrong[figure] = self._words.problem(problem)
+        self.edits[figure].mark(self._wrong[figure])
+        self._say_wrong()
 
     def begin(self) -> None:
         """Place what is observed."""
@@ -188,8 +197,8 @@ class DiagnosePage(Ground):
         if self.found is not None and self.isVisible():
             self.begin()
 
-    def _say_wrong(self, text: str) -> None:
-        self._wrong = text
+    def _say_wrong(self) -> None:
+        text = next(iter(self._wrong.values()), "")
         self.sentences.setText(text)
         self.sentences.setVisible(bool(text))
 

@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QFocusEvent
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from core.evidence.pairing import pair_runs
@@ -80,6 +83,35 @@ def test_a_diagnosis_goes_when_another_run_is_chosen(shown: Any, qtbot: QtBot) -
     settle(shown, qtbot)
     assert page.found is None and not page.values
     assert all(edit.text() == "" for edit in page.edits.values())
+
+
+def test_what_is_typed_stays_with_return_and_with_leaving(shown: Any, qtbot: QtBot) -> None:
+    shown.show_tab("diagnose")
+    page = shown.diagnosis
+    edit, other = page.edits["time_to_first_token"], page.edits["output_throughput"]
+    edit.setFocus()
+    edit.selectAll()
+    qtbot.keyClicks(edit, "4321")
+    qtbot.keyClick(edit, Qt.Key.Key_Return)
+    assert edit.text().replace(",", "") == "4321"
+    qtbot.waitUntil(lambda: page.found is not None, timeout=WAIT_MS)
+    placed = {one.figure: one.observed for one in page.found.placed}
+    assert placed["time_to_first_token"] == pytest.approx(4.321)
+    edit.selectAll()
+    qtbot.keyClicks(edit, "1234")
+    QApplication.sendEvent(edit, QFocusEvent(QEvent.Type.FocusOut))
+    assert edit.text().replace(",", "") == "1234"
+    edit.selectAll()
+    qtbot.keyClicks(edit, "soon")
+    QApplication.sendEvent(edit, QFocusEvent(QEvent.Type.FocusOut))
+    assert edit.text() == "soon" and edit.marked, "to be repaired"
+    other.selectAll()
+    qtbot.keyClicks(other, "55")
+    said = page.sentences.text()
+    assert said, "the other field is refused still"
+    edit.selectAll()
+    qtbot.keyClicks(edit, "900")
+    assert not edit.marked and page.sentences.text() != said
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "gbk", "utf-16"])
