@@ -107,8 +107,11 @@ def _named_small(name: str) -> bool:
 
 
 def max_num_seqs(engine: Engine, device: Accelerator) -> int:
-    """Requests that may run at once: as set, else the engine's default for the device."""
-    return engine.max_num_seqs or _default(engine, device, "max_num_seqs")
+    """Requests that may run at once: as set, else the engine's default for the device, which is cut to
+    the tokens of a step (vllm/engine/arg_utils.py).
+    """
+    most = _default(engine, device, "max_num_seqs")
+    return engine.max_num_seqs or min(most, max_num_batched_tokens(engine, device))
 
 
 def max_num_batched_tokens(engine: Engine, device: Accelerator) -> int:

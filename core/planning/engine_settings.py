@@ -119,7 +119,8 @@ def _budgets(scenario: Scenario, sooner: bool) -> list[Settings]:
     larger = [b for b in _BUDGETS if b > present]
     smaller = [b for b in reversed(_BUDGETS) if b < present]
     order = (larger + smaller) if sooner else (smaller + larger)
-    return [((name, budget),) for budget in order]
+    least = (engine.max_num_seqs or 0) if engine.name == "vllm" else 0  # fewer do not start
+    return [((name, budget),) for budget in order if budget >= least]
 
 
 def _fewer(scenario: Scenario) -> list[Settings]:

@@ -47,7 +47,7 @@ from core.quantities import EXPECTED, FloatArray
 from core.serving.load import Terms
 
 _NO_OTHERS = 1e-9  # in the place of none, where a share of each is asked for
-_LEAST_CHUNK = 256.0  # tokens of a prompt that a step takes even when decoding fills the budget
+_LEAST_CHUNK = 1.0  # tokens of a prompt in a step that carries one: that many must decode fewer at once
 _LEAST_SLOPE = 0.2  # of what is left of the share's equation; less would overshoot
 _BUSIEST = 0.95  # share of time with prompts beyond which the burst term stays as it is
 

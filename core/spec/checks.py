@@ -176,6 +176,15 @@ def _link(scenario: Scenario) -> Iterator[Problem]:
         )
 
 
+def _step(scenario: Scenario) -> Iterator[Problem]:
+    """Every sequence that runs has a token in each step (vllm/config/scheduler.py refuses less room)."""
+    engine = scenario.engine
+    tokens, most = engine.max_num_batched_tokens, engine.max_num_seqs
+    if engine.name == "vllm" and tokens and most and tokens < most:
+        paths = ("engine.max_num_batched_tokens", "engine.max_num_seqs")
+        yield Problem("step_below_sequences", paths, {"tokens": tokens, "sequences": most})
+
+
 def _lengths(scenario: Scenario) -> Iterator[Problem]:
     work, limit = scenario.workload, scenario.engine.longest_request
     if work.tokens_per_request > limit and scenario.engine.name != "textbook":
@@ -289,4 +298,4 @@ def _device(scenario: Scenario) -> Iterator[Problem]:
         yield Problem("no_bf16", ("precision.weights",), values, "warning")
 
 
-_RULES = (_deployment, _divisions, _nodes, _pools, _heads, _link, _lengths, _formats, _draft, _device)
+_RULES = (_deployment, _divisions, _nodes, _pools, _heads, _link, _step, _lengths, _formats, _draft, _device)

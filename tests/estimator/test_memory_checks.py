@@ -10,6 +10,7 @@ from core.errors import InvalidScenario
 from core.estimator import estimate
 from core.memory.build import build_ledger
 from core.memory.notes import memory_notes
+from core.serving.limits import batch_limits
 from core.spec.change import get_value, with_value, with_values
 from core.spec.checks import check
 from core.spec.scenario import Scenario
@@ -47,6 +48,12 @@ def test_the_default_scenario_has_no_contradictions() -> None:
             "error",
             {"workload.shared_prefix_tokens": 4096},
         ),
+        (
+            "step_below_sequences",
+            "engine.max_num_batched_tokens",
+            "error",
+            {"engine.max_num_batched_tokens": 64, "engine.max_num_seqs": 65},
+        ),
         ("format_unknown", "precision.weights", "error", {"precision.weights": "fp7"}),
         ("format_unknown", "precision.kv_cache", "error", {"precision.kv_cache": "fp7"}),
         ("cache_format_engine", "precision.kv_cache", "error", {"precision.kv_cache": "q8_0"}),
@@ -60,6 +67,16 @@ def test_each_contradiction_names_its_field(
     sentence = Words("en").problem(problem)
     assert "{" not in sentence
     assert not sentence.startswith("problems.")
+
+
+def test_a_step_holds_a_token_of_each_sequence() -> None:
+    """VLLM cuts its own default to the tokens of a step; SGLang has no such rule."""
+    assert check(changed({"engine.max_num_batched_tokens": 64, "engine.max_num_seqs": 64})) == ()
+    alone = changed({"engine.max_num_batched_tokens": 64})
+    assert check(alone) == ()
+    assert batch_limits(alone.engine, alone.accelerator) == (64.0, 64.0)
+    other = {"engine.name": "sglang", "engine.max_num_batched_tokens": 64, "engine.max_num_seqs": 65}
+    assert check(changed(other)) == ()
 
 
 def test_the_link_joins_so_many_devices() -> None:

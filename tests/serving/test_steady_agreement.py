@@ -106,6 +106,30 @@ def test_slots_of_llama_cpp_meet_the_steady_state(slots):
         assert max(found) <= _CLOSE, (prompt, output, slots, found)
 
 
+@pytest.mark.parametrize("budget", [8, 16, 64, 128, 256])
+def test_a_step_of_few_tokens_meets_the_simulation(budget):
+    """Eight users at 512 tokens: what decodes leaves little of a step to prompts, or nothing."""
+    scenario = place("Llama 8B, H100", 512, 128, 8)
+    scenario = with_values(scenario, {"engine.max_num_batched_tokens": budget, "engine.max_num_seqs": 8})
+    settings = {"simulation.requests": 400, "simulation.duration_s": 1e7, "simulation.warm_up": 0.3}
+    point, result = estimate(scenario).speed, simulate(with_values(scenario, settings))
+    assert off(result.time_to_first_token.mean, point.time_to_first_token.expected) < 0.15
+    assert off(result.time_per_output_token.mean, point.time_per_output_token.expected) < _CLOSE
+    assert off(result.output_tokens_per_second, point.output_throughput.expected) < _CLOSE
+
+
+def test_smaller_chunks_read_a_prompt_no_sooner():
+    """The first token of SGLang and vLLM comes later, the fewer tokens a step has for prompts."""
+    for engine, field in (("vllm", "max_num_batched_tokens"), ("sglang", "chunked_prefill_size")):
+        times = []
+        for budget in (16, 32, 64, 128, 256, 512):
+            changes = {"engine.name": engine, f"engine.{field}": budget}
+            speed = estimate(place("Llama 8B, H100", 512, 128, 8, **changes)).speed
+            times.append(speed.time_to_first_token.expected)
+        assert times == sorted(times, reverse=True), (engine, times)
+        assert times[0] > 2.0 * times[-1], (engine, times)
+
+
 def test_what_a_simulation_of_long_prompts_said_before_is_gone():
     """Sixteen users at 4,096 tokens on two RTX 3090: half of the time of the engine goes to prompts.
 
