@@ -137,6 +137,9 @@ def _attention(block: Block) -> Attention:
         gate = "per_head" if gate_rows == heads else "elementwise"
     block.has("attn_output.weight")
     window, kind = _window(block)
+    if heads % kv_heads:
+        values = {"name": "attention.head_count_kv", "value": kv_heads, "heads": heads}
+        raise InvalidScenario(Problem("importer.heads_uneven", ("attention.head_count_kv",), values))
     return Attention(
         heads=heads,
         kv_heads=kv_heads,

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from core.errors import InvalidScenario, Problem
 from core.importers.hf.assemble import standard
-from core.importers.hf.attention import max_context
+from core.importers.hf.attention import max_context, refuse_context
 from core.importers.hf.families import ARCHITECTURES, FAMILIES
 from core.importers.hf.quantisation import weight_format
 from core.importers.hf.reader import Reader
@@ -104,7 +104,7 @@ def model_from_config(
         text, top = _readers(config)
         context = max_context(text) or max_context(top)
         if context is None:
-            text.fail("missing_field", "max_position_embeddings")
+            refuse_context(text, top)
     try:
         return Model(
             name=name,

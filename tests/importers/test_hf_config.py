@@ -248,3 +248,38 @@ def test_families_that_engines_treat_in_their_own_way(model_type: str, family: s
     found = model_from_config({**config, "architectures": []}, "x")
     assert found.family == family
     assert model_from_config(config, "x", family="mine").family == "mine"
+
+
+@pytest.mark.parametrize("value", [1e30, 10**11, 1, 0, -5])
+def test_a_context_that_cannot_be_is_said_with_its_range(value: float) -> None:
+    with pytest.raises(InvalidScenario) as caught:
+        model_from_config({**LLAMA, "max_position_embeddings": value}, "x")
+    problem = caught.value.problems[0]
+    assert (problem.code, problem.values["low"], problem.values["high"]) == (
+        "importer.out_of_range",
+        2,
+        10**9,
+    )
+    assert Words("en").problem(problem).startswith(f"max_position_embeddings is {value}")
+
+
+def test_a_context_in_words_is_of_the_wrong_kind() -> None:
+    with pytest.raises(InvalidScenario) as caught:
+        model_from_config({**LLAMA, "max_position_embeddings": "long"}, "x")
+    assert caught.value.problems[0].code == "importer.wrong_type"
+
+
+def test_key_value_heads_divide_the_query_heads() -> None:
+    assert _code({**LLAMA, "num_key_value_heads": 5}) == "heads_uneven"
+    assert _code({**LLAMA, "num_key_value_heads": 64}) == "heads_uneven"
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("bert", "encoder"), ("clip", "encoder"), ("t5", "encoder_decoder")]
+)
+def test_what_generates_nothing_by_itself_is_no_model_here(kind: str, code: str) -> None:
+    with pytest.raises(InvalidScenario) as caught:
+        model_from_tree({**LLAMA, "model_type": kind, "architectures": []}, "x")
+    assert caught.value.problems[0].code == f"importer.{code}"
+    decoding = {**LLAMA, "model_type": kind, "architectures": [], "is_decoder": True}
+    assert model_from_tree(decoding, "x").notes[0].code == "importer.guessed"

@@ -1,7 +1,7 @@
 """Token mixers: grouped-query attention with its windows, and latent attention."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from core.importers.hf.family import Family
 from core.importers.hf.reader import Reader, brief
@@ -30,6 +30,18 @@ def max_context(r: Reader) -> int | None:
     stated = [r.config.get(name, r.defaults.get(name)) for name in CONTEXT_NAMES]
     lengths = [int(n) for n in stated if isinstance(n, int | float) and 1 < n <= MAX_CONTEXT]
     return max(lengths, default=None)
+
+
+def refuse_context(*places: Reader) -> NoReturn:
+    """Say why there is no longest context: the value that cannot be, else the name that nothing is under."""
+    for r in places:
+        for name in CONTEXT_NAMES:
+            if r.stated(name):
+                value = r.config[name]
+                if isinstance(value, bool) or not isinstance(value, int | float):
+                    r.wrong_type(name, value)
+                r.fail("out_of_range", name, value=brief(value), low=2, high=MAX_CONTEXT)
+    places[0].fail("missing_field", CONTEXT_NAMES[0])
 
 
 def windows(r: Reader, f: Family, layers: int) -> list[Window]:
@@ -95,8 +107,12 @@ def head_dim(r: Reader) -> int:
 
 def kv_heads(r: Reader) -> int:
     """Key and value heads; multi-head attention where the file says nothing."""
-    stated = r.optional("kv_heads", low=1, high=MAX_HEADS)
-    return heads(r) if stated is None else stated
+    stated, queries = r.optional("kv_heads", low=1, high=MAX_HEADS), heads(r)
+    if stated is None:
+        return queries
+    if queries % stated:  # each of them serves as many query heads as any other
+        r.fail("heads_uneven", r.find("kv_heads")[0], value=stated, heads=queries)
+    return stated
 
 
 def attention(

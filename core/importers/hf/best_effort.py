@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from core.errors import Problem
+from core.errors import InvalidScenario, Problem
 from core.importers.hf.attention import CONTEXT_NAMES
 from core.importers.hf.families import FAMILIES
 from core.importers.hf.reader import ALIASES, brief
@@ -58,6 +58,16 @@ _ASSUMED: tuple[tuple[str, str], ...] = (
     ("kv_heads", "kv_heads"),
     ("attention_bias", "no_bias"),
 )
+# Types that write no text token by token: encoders of text, pictures and sound.
+_ENCODERS = frozenset(
+    [
+        *("bert", "roberta", "xlm-roberta", "xlm-roberta-xl", "distilbert", "albert", "electra", "camembert"),
+        *("deberta", "deberta-v2", "modernbert", "mpnet", "nomic_bert", "longformer", "ernie"),
+        *("clip", "clip_text_model", "siglip", "siglip2", "vit", "dinov2", "wav2vec2", "hubert"),
+    ]
+)
+# Types whose decoder also reads what an encoder made of the prompt.
+_WITH_ENCODER = frozenset("t5 mt5 umt5 longt5 bart mbart pegasus marian m2m_100 whisper led".split())  # noqa: SIM905
 _CONTEXT = 8192  # tokens, where the file says nothing
 _ENDINGS = re.compile(r"(ForCausalLM|ForConditionalGeneration|LMHeadModel|Model)$")
 
@@ -69,7 +79,9 @@ def best_effort(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Proble
     latent attention where there is a latent rank, as grouped-query attention where there is none,
     with blocks that are gated unless their activation says otherwise, two norms a layer, and experts
     wherever the file counts any.  The first problem is a warning that names the family, the others are notes.
+    Raises InvalidScenario for an encoder.
     """
+    _refuse_encoders(config)
     nested = config.get(_TEXT)
     text = nested if isinstance(nested, Mapping) and nested else config
     base, told = _nearest(config, text)
@@ -96,6 +108,21 @@ def best_effort(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Proble
     if base == _LATENT:
         own.setdefault("q_lora_rank", None)  # absent means a plain projection, not the family's default
     return read, tuple(notes)
+
+
+def _refuse_encoders(config: Mapping[str, Any]) -> None:
+    """Raise InvalidScenario for what no decoder alone is; a type of an encoder may say that it decodes."""
+    stated = config.get("model_type")
+    kind = stated.lower() if isinstance(stated, str) else ""
+    if config.get("is_decoder") is True:
+        return
+    code = ""
+    if kind in _WITH_ENCODER or config.get("is_encoder_decoder") is True:
+        code = "importer.encoder_decoder"
+    elif kind in _ENCODERS:
+        code = "importer.encoder"
+    if code:
+        raise InvalidScenario(Problem(code, ("model_type",), {"model_type": brief(stated)}))
 
 
 def _number(value: Any) -> bool:
