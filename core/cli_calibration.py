@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from core import console
 from core.command_parser import above_zero
 from core.errors import InvalidScenario, Problem, UnreadableFile
 from core.spec.scenario import Scenario
@@ -59,6 +60,19 @@ def _read(files: Sequence[Path]) -> tuple[Any, tuple[Problem, ...]]:
     return reading.runs, reading.problems
 
 
+def complain_of_left_out(
+    problems: Sequence[Problem], options: argparse.Namespace, words: Words
+) -> tuple[Problem, ...]:
+    """Say on the error stream what was not read, and set status 2; the other problems go back."""
+    from core.evidence.runs_told import left_out
+
+    missing = tuple(problem for problem in problems if left_out(problem))
+    if missing:
+        console.complain(UnreadableFile(*missing), words)
+        options.status = 2
+    return tuple(problem for problem in problems if problem not in missing)
+
+
 def validate_runs(options: argparse.Namespace, words: Words) -> str:
     """Runs of any tool beside the scenario's predictions."""
     from core.evidence.pairing import pair_runs
@@ -67,8 +81,8 @@ def validate_runs(options: argparse.Namespace, words: Words) -> str:
 
     runs, problems = _read(options.files)
     pairs = pair_runs(runs, _scenario(options.scenario), data_folder() / "catalogue")
-    told = pairs_json if options.json else pairs_text
-    return told(pairs, problems, words)
+    rest = complain_of_left_out(problems, options, words)
+    return pairs_json(pairs, problems, words) if options.json else pairs_text(pairs, rest, words)
 
 
 def of_records(files: Sequence[Path]) -> bool:
@@ -98,8 +112,13 @@ def _calibrate(options: argparse.Namespace, words: Words) -> str:
     runs, problems = _read(options.runs)
     pairs = pair_runs(runs, _scenario(options.scenario), data_folder() / "catalogue")
     result = calibrate(pairs, options.name.strip(), _factors(options.factors))
+    rest = complain_of_left_out(problems, options, words)
     place = None
-    if result.calibration is not None:
+    if result.calibration is None:
+        options.status = 2
+        for reason in result.refused:
+            console.say(words.phrase(reason))
+    else:
         if options.out is not None:
             place = options.out
             calibration_file.save(place, result.calibration)
@@ -107,7 +126,7 @@ def _calibrate(options: argparse.Namespace, words: Words) -> str:
             place = calibration_file.save_in(calibrations_folder(), result.calibration)
     if options.json:
         return result_json(result, place, words)
-    return result_text(result, place, problems, words)
+    return result_text(result, place, rest, words)
 
 
 def _factors(text: str | None) -> Any:

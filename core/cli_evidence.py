@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from core.cli_calibration import complain_of_left_out
 from core.errors import UnreadableFile
 from core.words import Words
 
@@ -21,11 +22,14 @@ def add_commands(commands: Any, words: Words) -> None:
 
 
 def _read(options: argparse.Namespace, words: Words) -> str:
+    from core.evidence.readers.common import Reading
     from core.evidence.readers.detect import read_files
-    from core.evidence.runs_told import left_out, reading_json, reading_text
+    from core.evidence.runs_told import reading_json, reading_text
 
     reading = read_files(options.files)
     if not reading.runs:
         raise UnreadableFile(*reading.problems)
-    options.status = 2 if any(map(left_out, reading.problems)) else 0
-    return reading_json(reading, words) if options.json else reading_text(reading, words)
+    rest = complain_of_left_out(reading.problems, options, words)
+    if options.json:
+        return reading_json(reading, words)
+    return reading_text(Reading(reading.runs, rest), words)

@@ -17,8 +17,11 @@ from core.words import Phrase, Words, counted, percent
 def result_text(
     result: CalibrationResult, place: Path | None, problems: Sequence[Problem], words: Words
 ) -> str:
-    """Errors before and after, the factors, or why not; then what to measure next."""
-    lines = [words.phrase(reason) for reason in result.refused]
+    """Errors before and after and the factors, where there are any; then what to measure next.
+
+    Why it was refused is not said here: it belongs on the error stream.
+    """
+    lines: list[str] = []
     if result.calibration is not None:
         errors = result.calibration.errors
         lines.append(
@@ -39,7 +42,7 @@ def result_text(
         lines += [f"  {words.phrase(told(one))}" for one in result.next]
     if problems:
         lines += ["", words("cli.read.problem"), *(f"  {words.located(p)}" for p in problems)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines).lstrip("\n") + "\n"
 
 
 def told(one: Measurement) -> Phrase:

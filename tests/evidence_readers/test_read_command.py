@@ -28,14 +28,15 @@ def test_it_is_one_of_the_commands() -> None:
 
 def test_runs_conversions_and_problems_are_listed(capsys) -> None:
     status, out, err = run(capsys, FIXTURES / "llama_bench.md", FIXTURES / "guidellm_07.json")
-    assert status == 2 and not err  # two rows of it cannot be read
+    assert status == 2  # two rows of it cannot be read
     assert "llama_bench.md:7  llama_bench b5163 (8cf427ff)  tg128" in out
     assert "8.29 ms" in out  # 1 over 120.60 tok/s
     assert "Time per output token: 1 over 121 tok/s of one user." in out
     assert "Time per output token: the tool’s 45.5 ms hold the first token" in out
     assert "10 runs" in out
-    assert "llama_bench.md:16: “n/a” is not what this column holds." in out
-    assert "llama_bench.md:17: A row of 3 cells in a table of 7 columns." in out
+    assert "llama_bench.md:16: “n/a” is not what this column holds." in err
+    assert "llama_bench.md:17: A row of 3 cells in a table of 7 columns." in err
+    assert len(err.splitlines()) == 2 and "llama_bench.md:16:" not in out
 
 
 def test_in_chinese(capsys) -> None:
@@ -72,17 +73,21 @@ def test_nothing_read_is_bad_input(capsys, tmp_path) -> None:
 def test_one_bad_file_does_not_keep_the_others_back(capsys, tmp_path) -> None:
     cut = tmp_path / "cut.json"
     cut.write_text('{"completed": 3,\n "mean_ttft_ms": ', encoding="utf-8")
-    status, out, _ = run(capsys, cut, FIXTURES / "vllm_latency.json")
+    status, out, err = run(capsys, cut, FIXTURES / "vllm_latency.json")
     assert status == 2
-    assert "cut.json:1: The JSON that begins here ends too early" in out and "1.25 s" in out
+    assert "cut.json:1: The JSON that begins here ends too early" in err and "1.25 s" in out
 
 
 def test_the_status_tells_whether_all_was_read(capsys, tmp_path) -> None:
     head = '{"model": "Qwen3-32B", "engine": "vllm", "ttft_ms": 120, "tpot_ms": 20, "concurrency": 4}'
     broken = tmp_path / "runs.jsonl"
     broken.write_text(f"{head}\nhalf a li\n{head}\n", encoding="utf-8")
-    status, out, _ = run(capsys, broken)
-    assert status == 2 and "2 runs" in out and "runs.jsonl:2: Not a line" in out
+    status, out, err = run(capsys, broken)
+    assert status == 2 and "2 runs" in out and "runs.jsonl:2: Not a line" in err
+    for command in ("validate", "calibrate"):
+        more = ("--name", "x") if command == "calibrate" else ()
+        status = main([command, str(broken), *more])
+        assert status == 2 and "runs.jsonl:2: Not a line" in capsys.readouterr().err, command
     broken.write_text(f"{head}\n{head}\n", encoding="utf-8")
     assert run(capsys, broken)[0] == 0
     assert run(capsys, FIXTURES / "vllm_serve_2026.json")[0] == 0  # some requests failed: read with care

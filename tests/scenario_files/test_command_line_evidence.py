@@ -93,10 +93,12 @@ def test_runs_are_validated_calibrated_and_used_by_name(home, files, samples, tm
 @pytest.mark.slow
 def test_a_refusal_says_why_and_what_to_measure(home, files, samples):
     done = run(home, "calibrate", files[0], "--scenario", samples[0], "--name", "few")
-    assert done.returncode == 0 and "One run is too few" in done.stdout
+    assert done.returncode == 2 and "One run is too few" in done.stderr
     assert done.stdout.count(" at once, prompts of ") == 3
     chinese = run(home, "calibrate", files[0], "--scenario", samples[0], "--name", "few", "--lang", "zh_CN")
-    assert "至少需要三次" in chinese.stdout
+    assert "至少需要三次" in chinese.stderr
+    tree = run(home, "calibrate", files[0], "--scenario", samples[0], "--name", "few", "--json")
+    assert tree.returncode == 2 and json.loads(tree.stdout)["refused"] and "too few" in tree.stderr
     assert not (Path(home["INFEROMETER_HOME"]) / "data" / "calibrations").exists()
 
 
