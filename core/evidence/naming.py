@@ -2,7 +2,7 @@
 
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import resources
@@ -81,7 +81,7 @@ def engine_of(name: str) -> str | None:
     return _ENGINES.get(name.lower().strip())
 
 
-@cache
+@lru_cache(maxsize=4096)
 def model_of(name: str) -> Model | None:
     """The catalogue's model of a name as people write it in logs: organisation, suffixes and remarks
     aside; a known derivative is given the shape of its parent.  None when nothing fits."""
@@ -179,7 +179,7 @@ def of_several_sizes(name: str) -> bool:
     return name.lower().strip() in _names()["several_sizes"]
 
 
-@cache
+@lru_cache(maxsize=4096)
 def device_of(name: str) -> Accelerator | None:
     """The catalogue's device of a name; where only a size is told, one that has it."""
     bare = re.sub(r"\(.*?\)", " ", name)

@@ -1,7 +1,7 @@
 """How much memory of a device a program can reach."""
 
 import json
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import resources
@@ -30,7 +30,7 @@ def driver_total_bytes(device: Accelerator) -> int:
     )
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _driver_total(name: str, reported_mib: int | None, nominal_gb: float, unified: bool) -> int:
     visible = round(nominal_gb * GIB) if reported_mib is None else reported_mib * MIB
     listed = _totals()["gib"].get(name)

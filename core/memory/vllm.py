@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 from core.memory.device import driver_total_bytes
 from core.memory.layout import (
@@ -163,7 +163,7 @@ def _rules(first: tuple[int, ...]) -> Band:
     return band(".".join(map(str, first)))
 
 
-@cache
+@lru_cache(maxsize=4096)
 def loaded_bytes(
     arch: Architecture,
     stage: Stage,
@@ -216,7 +216,7 @@ def _round_up(value: float, step: int) -> int:
     return math.ceil(value / step) * step
 
 
-@cache
+@lru_cache(maxsize=4096)
 def activation_bytes(
     arch: Architecture, fmt: str, tensor_parallel: int, seqs: int, tokens: int, first: tuple[int, ...]
 ) -> int:

@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 
 from core.memory.demand import CacheDemand, PageGroup, WindowKind
 from core.memory.kinds import layer_kinds, padded_heads, state_layers
@@ -20,7 +20,7 @@ _STATE_STEP = 16
 _Type = tuple[int | None, WindowKind]
 
 
-@cache
+@lru_cache(maxsize=4096)
 def demand(
     arch: Architecture,
     cache_format: str,

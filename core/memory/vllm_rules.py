@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import resources
@@ -101,7 +101,7 @@ def _large_bytes() -> float:
     return float(_file()["default_limits"]["large_gib"] * GIB)
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _named_small(name: str) -> bool:
     return any(word in name for word in _file()["default_limits"]["not_large"])
 
