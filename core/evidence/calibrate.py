@@ -26,6 +26,7 @@ from core.evidence.calibration_fit import (
 from core.evidence.calibration_rows import Linear, Rows, linear_of, rows_of
 from core.evidence.measure_next import Measurement, measurements
 from core.evidence.pairing import Comparison, Pair
+from core.evidence.repeats import contradiction, settings_of, too_few, without_copies
 from core.quantities import FloatArray
 from core.spec.calibration import (
     FACTORS,
@@ -38,7 +39,7 @@ from core.spec.calibration import (
 from core.spec.checks import LABELS
 from core.spec.scenario import Scenario
 from core.strict_json import shortened
-from core.words import Phrase, counted, percent
+from core.words import Phrase, percent
 
 # Figures that are fitted to; of those in one row the first that a run has.
 FITTED = (
@@ -101,16 +102,19 @@ def calibrate(
 
     ``wanted``: fit exactly these factors, or refuse; None: as many as the data carry.
     """
-    chosen = [(i, c) for i, pair in enumerate(pairs) for c in fitted_figures(pair)]
+    chosen = [(i, c) for i in without_copies(pairs) for c in fitted_figures(pairs[i])]
     base = next((pair.scenario for pair in pairs if pair.scenario is not None), None)
     refused = _unfit(pairs, chosen)
+    contrary = contradiction(chosen)
+    doubts = () if contrary is None else (contrary,)
     if refused or base is None:
-        return _refusal(refused, base, None, None)
-    rows = rows_of([c.case for _, c in chosen], (), [i for i, _ in chosen])
+        return _refusal((*doubts, *refused), base, None, None)
+    # Repetitions of a setting are left out together: one would tell the other.
+    rows = rows_of([c.case for _, c in chosen], (), settings_of(chosen))
     linear = linear_of(rows)
     found, refused = _wanted(rows, linear, wanted) if wanted is not None else _carried(rows, linear)
     if refused or found is None:
-        return _refusal(refused, base, rows, linear, chosen)
+        return _refusal((*doubts, *refused), base, rows, linear, chosen)
     model, out = found.model, found.left_out
     phi = _checked(model, found.phi, rows, linear, name)
     before, after = (float(np.median(absolute(e[linear.fitted]))) for e in (linear.errors, out))
@@ -137,7 +141,7 @@ def calibrate(
         before,
         after,
         (),
-        found.remarks,
+        (*doubts, *found.remarks),
         measurements(base, rows, linear),
     )
 
@@ -166,10 +170,8 @@ def _unfit(pairs: Sequence[Pair], chosen: Sequence[tuple[int, Comparison]]) -> t
         return (Phrase("calibrate.refused.engines", {"names": names}),)
     if len(devices) > 1:
         return (Phrase("calibrate.refused.devices", {"names": ", ".join(devices)}),)
-    runs = len({i for i, _ in chosen})
-    if runs < _LEAST_RUNS:
-        return (counted("calibrate.refused.few", runs),)
-    return ()
+    few = too_few(pairs, chosen, _LEAST_RUNS)
+    return () if few is None else (few,)
 
 
 def _refusal(

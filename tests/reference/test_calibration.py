@@ -6,6 +6,7 @@ Single streams: ``single_streams.jsonl``, each line with its source.
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,8 @@ from core.evidence.single_stream import cases_of
 from core.latency.calibrated import for_setup
 from core.spec.calibration import FACTORS, Calibration
 from core.spec.change import with_values
+from core.units import show_time
+from core.words import Words
 
 HERE = Path(__file__).parent
 POINTS = (HERE / "served_points.csv").read_text(encoding="utf-8")
@@ -126,6 +129,39 @@ def many(scenario):
     return pair_runs(runs, scenario)
 
 
+def test_copies_and_repetitions_of_one_run_are_no_more_runs(scenario, many):
+    one = served(scenario, TRUTH, 8)
+    said = {}
+    for words in (Words("en"), Words("zh_CN")):
+        result = calibrate(pair_runs([one] * 4, scenario), "mine")
+        assert result.calibration is None
+        said[words.language] = " ".join(map(words.phrase, result.refused))
+    assert "4 runs" in said["en"] and "one setting" in said["en"]
+    assert "4" in said["zh_CN"] and "contradict" not in said["en"]
+    again = [served(scenario, TRUTH, 8, noise=0.02, seed=i) for i in range(5)]
+    assert calibrate(pair_runs(again, scenario), "mine").calibration is None
+    # Copies of some of the runs change nothing.
+    plain, twice = calibrate(many, "mine"), calibrate([*many, *many[:12]], "mine")
+    assert twice.calibration is not None and twice.after == pytest.approx(plain.after)
+    assert {f.name: f.value for f in twice.factors} == pytest.approx({f.name: f.value for f in plain.factors})
+
+
+def test_runs_of_one_setting_that_contradict_one_another_are_told(scenario, many):
+    def scaled(by):
+        one = served(scenario, TRUTH, 8)
+        return replace(one, figures={key: value * by for key, value in one.figures.items()})
+
+    refused = calibrate(pair_runs([scaled(x) for x in (1, 10, 0.1, 3, 0.3)], scenario), "mine").refused
+    said = Words("en").phrase(refused[0])
+    first = scaled(1).figures["time_to_first_token", "mean"]
+    assert "5 runs of one setting contradict" in said
+    assert str(show_time(10 * first)) in said and str(show_time(0.1 * first)) in said
+    assert "互相矛盾" in Words("zh_CN").phrase(refused[0])
+    remarks = calibrate([*many, *pair_runs([scaled(1), scaled(2)], scenario)], "mine").remarks
+    assert any(phrase.key == "calibrate.contradict" for phrase in remarks)
+    assert not any(phrase.key == "calibrate.contradict" for phrase in calibrate(many, "mine").remarks)
+
+
 def test_factors_that_runs_were_made_with_are_found(many):
     result = calibrate(many, "mine")
     assert not result.refused and result.calibration is not None
@@ -147,8 +183,8 @@ def test_wanted_factors_are_found_or_refused_by_name(many):
 
 
 def test_runs_alike_cannot_tell_bandwidth_from_launches(scenario):
-    """One load again and again: its time may be either."""
-    runs = [served(scenario, TRUTH, 1, 128, noise=0.01, seed=i) for i in range(6)]
+    """One load again and again, but for a token: its time may be either."""
+    runs = [served(scenario, TRUTH, 1, 128 + i, noise=0.01, seed=i) for i in range(6)]
     result = calibrate(pair_runs(runs, scenario), "mine", ("bandwidth", "layer"))
     assert result.calibration is None
     assert result.refused[0].key in ("calibrate.refused.unseen_factors", "calibrate.refused.apart")
