@@ -56,7 +56,12 @@ _CUSTOMARY: dict[EngineName, tuple[str, ...]] = {
 _LEAST_BITS: dict[Quality, float] = {"any": 0.0, "careful": 8.0, "lossless": 15.9}
 _PLAIN, _NARROWER = 16.0, 0.97  # bits of weights that nobody narrowed; share of the bytes
 # Warnings of ``check`` that mean: nobody would run it so.
-_REFUSED = frozenset({"engine_not_for_device", "no_bf16", "weight_format_engine", "cache_format_engine"})
+_REFUSED = frozenset(
+    {
+        *("engine_not_for_device", "no_bf16", "format_not_for_device"),
+        *("weight_format_engine", "cache_format_engine"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,14 @@ _DRAFTS: dict[str, tuple[DraftKind, ...]] = {
     "mlx": ("draft_model",),
     "textbook": (),
 }
+# Families of devices that an engine has no code for, unlike others of their vendor (llama.cpp, docs/build.md).
+_WITHOUT: dict[str, tuple[str, ...]] = {"llamacpp": ("Gaudi",), "ollama": ("Gaudi",)}
+# The least compute capability of NVIDIA devices: vLLM, "GPU", "Requirements"; SGLang needs no less.
+_ENGINE_FROM = {"vllm": 7.0, "sglang": 7.0}
+# vLLM, "Quantization", "Supported Hardware": on Volta none of these, on Turing each or its 16-bit kernel.
+_NARROW_FROM = 7.5
+_NOT_ON_VOLTA = ("fp8", "w8a8", "awq_", "mxfp", "nvfp")
+_NO_KERNELS_IN_VLLM = frozenset({"TQ1_0", "TQ2_0", "Q1_0"})  # none of its tables of GGUF types has them
 _BF16_FROM = 8.0  # compute capability of Ampere: vLLM refuses bfloat16 below it
 
 
@@ -250,6 +258,8 @@ def loads(engine: str, weights: str) -> bool:
         return weights.startswith("mlx_") or weights in _PLAIN_WEIGHTS
     if engine in ("sglang", "trtllm", "transformers"):
         return not fmt.gguf and not weights.startswith("mlx_")
+    if engine == "vllm":
+        return not weights.startswith("mlx_") and fmt.gguf not in _NO_KERNELS_IN_VLLM
     return True
 
 
@@ -271,9 +281,21 @@ def drafts_of(engine: str) -> tuple[DraftKind, ...]:
 
 
 def runs_on(scenario: Scenario) -> bool:
-    """Whether the engine runs on devices of that vendor; a device of none is taken as it is."""
-    vendors, vendor = _VENDORS.get(scenario.engine.name), scenario.accelerator.vendor
-    return not vendors or not vendor or vendor in vendors
+    """Whether the engine runs on such devices; a device of no vendor is taken as it is."""
+    engine, device = scenario.engine.name, scenario.accelerator
+    vendors = _VENDORS.get(engine)
+    if vendors and device.vendor and device.vendor not in vendors:
+        return False
+    if any(family in device.name for family in _WITHOUT.get(engine, ())):
+        return False
+    capability = _capability(scenario)
+    return capability is None or capability >= _ENGINE_FROM.get(engine, 0.0)
+
+
+def _capability(scenario: Scenario) -> float | None:
+    """The compute capability of an NVIDIA device, as 8.9; None where it is not known or there is none."""
+    stated = scenario.accelerator.compute_capability or ""
+    return float(stated) if stated.replace(".", "", 1).isdigit() else None
 
 
 def _device(scenario: Scenario) -> Iterator[Problem]:
@@ -282,20 +304,22 @@ def _device(scenario: Scenario) -> Iterator[Problem]:
     if not runs_on(scenario):
         values = {"engine": LABELS[engine], "device": device.name}
         yield Problem("engine_not_for_device", ("engine.name",), values, "warning")
+        return
     weights = WEIGHT_FORMATS.get(scenario.precision.weights)
-    if engine == "trtllm" and weights and weights.key.startswith("fp8") and not device.peak_tflops.fp8:
+    if weights is None:
+        return
+    values = {"device": device.name, "engine": LABELS.get(engine, ""), "format": weights.label}
+    if engine == "trtllm" and weights.key.startswith("fp8") and not device.peak_tflops.fp8:
         # https://nvidia.github.io/TensorRT-LLM/reference/precision.html: FP8 from Ada and Hopper on
-        values = {"device": device.name, "engine": LABELS[engine], "format": weights.label}
         yield Problem("no_fp8", ("precision.weights",), values, "warning")
-    capability = device.compute_capability or ""
-    if (
-        engine in ("vllm", "sglang")
-        and scenario.precision.weights == "bf16"
-        and capability.replace(".", "", 1).isdigit()
-        and float(capability) < _BF16_FROM
-    ):
-        values = {"device": device.name, "engine": LABELS[engine]}
+    capability = _capability(scenario)
+    if engine not in _ENGINE_FROM or capability is None:
+        return
+    if weights.key == "bf16" and capability < _BF16_FROM:
         yield Problem("no_bf16", ("precision.weights",), values, "warning")
+    if weights.key.startswith(_NOT_ON_VOLTA) and capability < _NARROW_FROM:
+        told = {**values, "least": _NARROW_FROM, "capability": capability}
+        yield Problem("format_not_for_device", ("precision.weights",), told, "warning")
 
 
 _RULES = (_deployment, _divisions, _nodes, _pools, _heads, _link, _step, _lengths, _formats, _draft, _device)

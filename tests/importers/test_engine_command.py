@@ -446,3 +446,46 @@ def test_a_number_of_devices_that_cannot_be_is_told(option: str) -> None:
     assert [(n.code, n.severity, n.values["options"]) for n in notes if "command_value" in n.code] == [
         ("importer.command_value", "warning", option)
     ]
+
+
+def _codes(engine: str, device: str, weights: str) -> set[str]:
+    changes = {"engine.name": engine, "engine.version": "", "precision.weights": weights}
+    scenario = BASE.model_copy(update={"accelerator": load_accelerator(device)})
+    return {problem.code for problem in check(with_values(scenario, changes))}
+
+
+@pytest.mark.parametrize(
+    ("engine", "device", "weights", "code"),
+    [
+        ("vllm", "H100 SXM", "mlx_4bit", "weight_format_engine"),
+        ("vllm", "H100 SXM", "gguf_tq1_0", "weight_format_engine"),
+        ("vllm", "V100 SXM2 32GB", "nvfp4", "format_not_for_device"),
+        ("vllm", "V100 SXM2 32GB", "awq_g128", "format_not_for_device"),
+        ("sglang", "V100 SXM2 32GB", "fp8", "format_not_for_device"),
+        ("vllm", "P100 PCIe 16GB", "fp16", "engine_not_for_device"),
+        ("sglang", "GTX 1080 Ti", "fp16", "engine_not_for_device"),
+        ("llamacpp", "Gaudi 3", "gguf_q4_k_m", "engine_not_for_device"),
+        ("ollama", "Gaudi 3", "gguf_q4_k_m", "engine_not_for_device"),
+    ],
+)
+def test_what_an_engine_has_no_kernels_for_is_told(engine: str, device: str, weights: str, code: str) -> None:
+    assert code in _codes(engine, device, weights)
+
+
+@pytest.mark.parametrize(
+    ("engine", "device", "weights"),
+    [
+        ("vllm", "V100 SXM2 32GB", "gptq_g128"),  # vLLM's table has GPTQ, GGUF and bitsandbytes on Volta
+        ("vllm", "V100 SXM2 32GB", "gguf_q4_k_m"),
+        ("vllm", "T4", "awq_g128"),
+        ("vllm", "T4", "fp8"),  # as 16 bit, by its Marlin kernel
+        ("vllm", "Gaudi 3", "bf16"),
+        ("llamacpp", "GTX 1080 Ti", "gguf_q4_k_m"),
+        ("llamacpp", "Arc B580", "gguf_q4_k_m"),
+        ("vllm", "MI300X", "fp8"),
+        ("mlx", "M3 Max", "mlx_4bit"),
+    ],
+)
+def test_what_an_engine_has_kernels_for_is_not_complained_of(engine: str, device: str, weights: str) -> None:
+    told = _codes(engine, device, weights)
+    assert not told & {"engine_not_for_device", "format_not_for_device", "weight_format_engine", "no_fp8"}
