@@ -17,6 +17,7 @@ from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.exceptions import capture_exceptions, format_captured_exceptions
+from shiboken6 import isValid
 
 from core.files import scenario_file
 from core.spec.scenario import Scenario
@@ -180,6 +181,8 @@ class Hand:
         for _ in range(4):
             QTest.mouseMove(part, self.spot(part))
             QCoreApplication.processEvents()
+            if not isValid(part):  # a new result took it from under the hand
+                part = self.window
         QTest.mouseRelease(part, LEFT, PLAIN, self.spot(part))
         return name
 
