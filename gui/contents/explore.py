@@ -1,7 +1,7 @@
 """What the Explore workspace says: values as text, classes of a heat map, ticks, the sentence on top."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,6 +161,34 @@ def nearest(axis: Axis, scenario: Scenario) -> int | None:
     return int(np.argmin([abs(float(v) - own) for v in axis.values]))  # type: ignore[arg-type]
 
 
+def around(axis: Axis, scenario: Scenario) -> list[int]:
+    """Indices of the values at, or on both sides of, the scenario's own; none when it lies outside."""
+    index = nearest(axis, scenario)
+    if index is None or axis.is_category:
+        return [] if index is None else [index]
+    values = np.array([float(v) for v in axis.values])  # type: ignore[arg-type]
+    own = own_value(axis, scenario)
+    if np.isclose(values[index], own, rtol=1e-9):
+        return [index]
+    above = int(np.searchsorted(values, own))
+    return [above - 1, above]
+
+
+def shown_within(axis: Axis, index: int, end: Callable[[float], int]) -> float:
+    """A value that its text does not round beyond itself: ``end`` is ``math.floor`` or ``math.ceil``."""
+    value = float(axis.values[index])  # type: ignore[arg-type]
+    if "tokens" in axis.path or axis.path.endswith("max_model_len"):
+        size = next((s for s in (2.0**20, 2.0**10) if value >= s), 1.0)
+        part = 1.0 if size == 1.0 or value >= 100 * size else 10.0
+        full = size == 2.0**10 and value >= 999.5 * size  # written in full
+        return value if full else end(value / size * part) / part * size
+    if value.is_integer() or value <= 0:
+        return value
+    shares = axis.path in ("speculative.acceptance", "engine.gpu_memory_utilization")
+    grain = 0.01 if shares else 10.0 ** (math.floor(math.log10(value)) - 2)
+    return round(end(value / grain + (1e-9 if end is math.floor else -1e-9)) * grain, 12)
+
+
 def own_value(axis: Axis, scenario: Scenario) -> float:
     """The scenario's own number on an axis of numbers."""
     return float(get_value(scenario, axis.path) or 0)
@@ -190,18 +218,22 @@ def headline(picture: Picture, scenario: Scenario, words: Words) -> str:
         return words("explore.says.nothing_starts")
     if not picture.meets.any():
         return words("explore.says.nothing_meets")
-    row = nearest(y, scenario)
-    if row is None:
+    rows = around(y, scenario)
+    if not rows:
         return words("explore.says.elsewhere")
     at = own_text(y, scenario, words)
-    good = np.flatnonzero(picture.meets[row])
+    # Between two rows only what holds in both is surely within the limit.
+    good = np.flatnonzero(picture.meets[rows].all(axis=0))
     if x.is_category:
         count = len(x.values)
         return words("explore.says.some", n=good.size, count=count, name=axis_name(x, words), at=at)
     if not good.size:
         return words("explore.says.none_at", at=at)
     first, last = int(good[0]), int(good[-1])
-    low, high = at_index(x, first, words), at_index(x, last, words)
+    low, high = (
+        at_index(Axis(x.path, (shown_within(x, i, end),)), 0, words)
+        for i, end in ((first, math.ceil), (last, math.floor))
+    )
     if first == 0 and last == len(x.values) - 1:
         return words("explore.says.all_at", at=at)
     if first == 0:

@@ -303,7 +303,7 @@ class ExploreWorkspace(QWidget):
             except InferometerError:
                 point = None
         at = own if is_own else cell
-        self.side.show_reading(picture, at, point, is_own)
+        self.side.show_reading(picture, at, point, self._context.document.scenario if is_own else None)
 
     # -- doing -----------------------------------------------------------------------------------
 

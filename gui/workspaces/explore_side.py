@@ -6,10 +6,12 @@ import numpy as np
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from core.planning.explore_axes import Axis, shown_value
 from core.results import Estimate
+from core.spec.scenario import Scenario
 from core.units import Shown, memory_size, memory_unit, show_count, show_time, three_digits
 from core.words import Words
-from gui.contents.explore import axis_name, scale_of, time_taken, with_unit
+from gui.contents.explore import axis_name, own_value, scale_of, time_taken, with_unit
 from gui.icons import icon
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
@@ -85,13 +87,13 @@ class ExploreSide(QWidget):
         self.legend.show_classes(title, class_colours(theme(), limits), limits, factor, tuple(lines))
 
     def show_reading(
-        self, picture: Picture | None, cell: "Cell | None", point: Estimate | None, is_own: bool
+        self, picture: Picture | None, cell: "Cell | None", point: Estimate | None, own: Scenario | None
     ) -> None:
-        """The account of a point; ``is_own``: of the scenario as it is set."""
-        words, self._point = self._words, point
+        """The account of a point; ``own``: the scenario as it is set, where the point is that."""
+        words, self._point, is_own = self._words, point, own is not None
         self.title.setText(words("explore.as_set" if is_own else "explore.under_pointer"))
         self.go.setVisible(not is_own)
-        lines = [] if picture is None or cell is None else _places(picture, cell, words)
+        lines = [] if picture is None or cell is None else _places(picture, cell, own, words)
         if point is None:
             self.reading.show_lines([*lines, Line(words("explore.does_not_start"), "–", "bad")])
         else:
@@ -104,11 +106,18 @@ class ExploreSide(QWidget):
             WorkingPopover(self._words, self._point, self).open_at(key, below)
 
 
-def _places(picture: Picture, cell: "Cell", words: Words) -> list[Line]:
+def _places(picture: Picture, cell: "Cell", own: Scenario | None, words: Words) -> list[Line]:
+    """What is set along both axes: the numbers of the scenario itself, which may lie between, or the cell's."""
     return [
-        Line(axis_name(axis, words), with_unit(axis.shown(index), words))
+        Line(axis_name(axis, words), with_unit(_shown(axis, index, own), words))
         for axis, index in ((picture.x, cell[1]), (picture.y, cell[0]))
     ]
+
+
+def _shown(axis: Axis, index: int, own: Scenario | None) -> Shown:
+    if own is None or axis.is_category:
+        return axis.shown(index)
+    return shown_value(axis.path, own_value(axis, own))
 
 
 def _account(point: Estimate, words: Words) -> list[Line]:

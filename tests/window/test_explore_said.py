@@ -1,0 +1,57 @@
+"""What Explore says of limits and of the scenario as it is set: true, whatever lies on the grid."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from pytestqt.qtbot import QtBot
+
+from core.estimator import estimate
+from core.planning.explore import explore_grid
+from core.planning.explore_axes import Axis, axis_for, shown_value
+from core.spec.change import with_values
+from core.spec.scenario import Scenario
+from core.words import Words
+from gui.contents.explore import headline, shown_within
+from gui.work.exploration import Picture
+from gui.workspaces.explore_side import ExploreSide
+
+
+@pytest.mark.parametrize("prompt", [700, 1500, 2200])
+def test_the_limit_that_is_said_is_one_that_meets_the_targets(scenario: Scenario, prompt: int) -> None:
+    """Own values that lie between the rows: the row beside them may reach further."""
+    words, asked = Words("en"), with_values(scenario, {"workload.prompt_tokens": prompt})
+    x, y = axis_for(asked, "workload.users", 60, (1, 200), True), axis_for(asked, "workload.prompt_tokens", 9)
+    assert prompt not in y.values
+    *_, (_, grid) = explore_grid(asked, x, y, "output_throughput")
+    picture = Picture(asked, x, y, "output_throughput", grid.values, grid.starts, grid.meets, 1.0, 0.1)
+    said = headline(picture, asked, words)
+    found = re.search(r"up to ([\d,]+) users", said)
+    assert found is not None, said
+    most = int(found[1].replace(",", ""))
+    assert estimate(with_values(asked, {"workload.users": most})).verdict.state == "good"
+
+
+@pytest.mark.parametrize("value", [3_993, 4_120, 812, 150_001])
+def test_a_limit_is_never_written_beyond_itself(value: int) -> None:
+    axis = Axis("workload.prompt_tokens", (value,))
+    size = {"K": 1024, "M": 2**20}
+    for end, sign in ((math.floor, 1), (math.ceil, -1)):
+        text = shown_value(axis.path, shown_within(axis, 0, end)).number
+        read = float(text.rstrip("KM")) * size.get(text[-1], 1)
+        assert sign * read <= sign * value and abs(read / value - 1) < 0.03
+
+
+def test_the_account_of_the_scenario_says_its_own_numbers(scenario: Scenario, qtbot: QtBot) -> None:
+    words = Words("en")
+    x, y = Axis("workload.users", (1, 7, 63, 71)), Axis("workload.prompt_tokens", (512, 2048))
+    asked = with_values(scenario, {"workload.users": 64, "workload.prompt_tokens": 1900})
+    flat = np.ones((2, 4))
+    picture = Picture(asked, x, y, "output_throughput", flat, flat > 0, flat > 0, 1.0, 0.1)
+    side = ExploreSide(words)
+    qtbot.addWidget(side)
+    side.show_reading(picture, (1, 2), estimate(asked), asked)
+    assert [line.value for line in side.reading.lines[:2]] == ["64 users", "1.9K tok"]
+    side.show_reading(picture, (1, 2), estimate(asked), None)
+    assert [line.value for line in side.reading.lines[:2]] == ["63 users", "2K tok"]
