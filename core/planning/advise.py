@@ -23,13 +23,14 @@ from core.planning.hardware_moves import (
 )
 from core.planning.moves import cheap_moves
 from core.planning.suggestion import Effect, EffectKey, Move, Purpose, Suggestion
+from core.planning.together import together
 from core.results import Estimate
 from core.spec.change import with_values
 from core.spec.checks import check
 from core.spec.scenario import Scenario
 from core.words import Phrase
 
-__all__ = ["Effect", "Suggestion", "advise", "advise_steps", "ranked", "setting_of"]
+__all__ = ["Effect", "Suggestion", "advise", "advise_steps", "attempts", "ranked", "setting_of"]
 
 _WORTH = 0.03  # relative change of a missed quantity that counts
 _WORTH_BESIDE = 0.10  # of a missed quantity that is not the worst one
@@ -70,19 +71,24 @@ def ranked(found: Iterator[Suggestion] | list[Suggestion], most: int = _SHOWN) -
 
 
 def advise_steps(point: Estimate) -> Iterator[Suggestion]:
-    """Suggestions as they are found, settings before purchases; each costs about one estimate.
+    """Suggestions as they are found, settings before purchases."""
+    return (found for found in attempts(point) if found is not None)
 
-    The last ones are pairs, tried only where nothing single meets every target.
+
+def attempts(point: Estimate) -> Iterator[Suggestion | None]:
+    """Every attempt, each about one estimate: a suggestion, None where it is none.
+
+    The last ones are sets of changes and devices of the whole catalogue, tried only where nothing single
+    meets every target.
     """
     found: list[tuple[Move, Suggestion]] = []
     for move in _moves(point):
         suggestion = _tried(point, move)
         if suggestion is not None:
             found.append((move, suggestion))
-            yield suggestion
-    if point.verdict.state == "good" or any(s.purpose == "fixes" for _, s in found):
-        return
-    yield from _pairs(point, found)
+        yield suggestion
+    if point.verdict.state != "good" and not any(s.purpose == "fixes" for _, s in found):
+        yield from together(point, found, _tried)
 
 
 def _moves(point: Estimate) -> Iterator[Move]:
@@ -97,26 +103,6 @@ def _moves(point: Estimate) -> Iterator[Move]:
             yield from host_memory(point.scenario)
         yield from more_devices(point)
     yield from other_devices(point)
-
-
-def _pairs(point: Estimate, found: list[tuple[Move, Suggestion]]) -> Iterator[Suggestion]:
-    """The two best changes of settings together, then each with the best purchase."""
-    best = sorted(found, key=lambda pair: -pair[1].score)
-    best = [pair for pair in best if pair[0].key not in ("setting", "fewer_users", "lower_rate")][:4]
-    tried = 0
-    for index, (first, _) in enumerate(best):
-        for second, _ in best[index + 1 :]:
-            paths = {c.path for c in first.changes} & {c.path for c in second.changes}
-            if paths or tried >= 4:
-                continue
-            tried += 1
-            title = Phrase("advice.titles.pair", {"first": first.title, "second": second.title})
-            changes = (*first.changes, *second.changes)
-            cautions = tuple(dict.fromkeys((*first.cautions, *second.cautions)))
-            both = _tried(point, Move("pair", title, changes, first.effort + second.effort, cautions))
-            if both is not None and both.fixed and both.purpose == "fixes":
-                yield both
-                return
 
 
 def _tried(point: Estimate, move: Move) -> Suggestion | None:

@@ -18,6 +18,7 @@ EffectKey = Literal[
     "price",  # US dollars, all devices
 ]
 Purpose = Literal["fixes", "helps", "improves"]
+TOGETHER = ("pair", "three", "machine")  # keys of what is tried where nothing single is enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +64,16 @@ class Suggestion:
     purpose: Purpose
     score: float
     estimate: Estimate
+
+
+def lead(state: str, suggestions: tuple[Suggestion, ...]) -> Phrase | None:
+    """What stands above suggestions none of which alone meets every target."""
+    if state == "good" or not suggestions:
+        return None
+    fixes = [one.key for one in suggestions if one.purpose == "fixes"]
+    if any(key not in TOGETHER for key in fixes):
+        return None
+    if not fixes:
+        return Phrase("advice.nothing_reaches")
+    sets, devices = any(key != "machine" for key in fixes), "machine" in fixes
+    return Phrase(f"advice.no_single.{'both' if sets and devices else 'sets' if sets else 'devices'}")

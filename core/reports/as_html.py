@@ -89,7 +89,8 @@ def _table(table: Table, widths: tuple[str, ...] = ()) -> str:
         cells = "".join(f"<td {c}>{escape(v)}</td>" for v, c in zip(row, cell_class, strict=True))
         is_sum = table.is_sum(index)
         rows.append(f'<tr class="sum">{cells}</tr>' if is_sum else f"<tr>{cells}</tr>")
-    return f"{_heading(table.title)}<table width='100%'><tr>{heads}</tr>{''.join(rows)}</table>"
+    note = f"<p>{escape(table.note)}</p>" if table.note else ""
+    return f"{_heading(table.title)}{note}<table width='100%'><tr>{heads}</tr>{''.join(rows)}</table>"
 
 
 def _working(working: Derivation, words: Words) -> str:

@@ -34,7 +34,8 @@ def _table(table: Table) -> str:
     if not table.rows:
         return ""
     marks = ["---:" if i in table.right else "---" for i in range(len(table.head))]
-    lines = [f"## {markdown_text(table.title)}", "", _row(table.head), "|" + "|".join(marks) + "|"]
+    note = [markdown_text(table.note), ""] if table.note else []
+    lines = [f"## {markdown_text(table.title)}", "", *note, _row(table.head), "|" + "|".join(marks) + "|"]
     for index, row in enumerate(table.rows):
         is_sum = table.is_sum(index)
         lines.append(_row(row, bold=is_sum))

@@ -91,6 +91,9 @@ def _table(sheet: Any, table: Table, row: int, formats: dict[str, Any]) -> int:
     if not table.rows:
         return row
     sheet.write_string(row, 0, table.title, formats["bold"])
+    if table.note:
+        row += 1
+        sheet.write_string(row, 0, table.note)
     for column, head in enumerate(table.head):
         sheet.write_string(row + 1, column, head, formats["head"])
     for index, cells in enumerate(table.rows):

@@ -9,6 +9,7 @@ from core.explain.figures import Unit, shown
 from core.explain.ledger_names import line_name
 from core.planning.advise import Suggestion, advise
 from core.planning.compare import cost_values, difference_table
+from core.planning.suggestion import lead
 from core.quantities import Range
 from core.reports.plots import Picture, pictures_of
 from core.results import Estimate
@@ -62,6 +63,7 @@ class Table:
     right: tuple[int, ...] = ()
     sum: bool = False
     after: int = 0  # rows below the sum that are no part of it
+    note: str = ""  # a sentence above the rows
 
     def is_sum(self, index: int) -> bool:
         """Whether a row is the sum."""
@@ -115,7 +117,7 @@ def report_of(point: Estimate, words: Words, with_advice: bool = True) -> Report
         metrics=_metrics(point, words),
         ledger=_ledger(point, words),
         cost=_cost(point, words),
-        advice=_advice(suggestions, words),
+        advice=_advice(point, suggestions, words),
         pictures=pictures_of(point, words),
         derivations=tuple(w for w in workings if w is not None),
         assumptions=_assumptions(point, words),
@@ -256,7 +258,7 @@ def _cost(point: Estimate, words: Words) -> Table:
     return Table("cost", words("compare.sections.cost"), head, tuple(rows), (1,))
 
 
-def _advice(suggestions: tuple[Suggestion, ...], words: Words) -> Table:
+def _advice(point: Estimate, suggestions: tuple[Suggestion, ...], words: Words) -> Table:
     rows = []
     for one in suggestions:
         effects = words("reports.list_mark").join(
@@ -269,7 +271,9 @@ def _advice(suggestions: tuple[Suggestion, ...], words: Words) -> Table:
         rows.append((words.phrase(one.title), purpose, effects, words.phrase(one.reason), cautions))
     names = ("change", "purpose", "effect", "reason", "caution")
     head = tuple(words(f"reports.columns.{name}") for name in names)
-    return Table("advice", words("advice.title"), head, tuple(rows))
+    above = lead(point.verdict.state, suggestions)
+    note = "" if above is None else words.phrase(above)
+    return Table("advice", words("advice.title"), head, tuple(rows), note=note)
 
 
 def effect_text(key: str, value: float | None) -> str:

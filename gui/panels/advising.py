@@ -36,7 +36,7 @@ class Advising(QObject):
         super().__init__(parent)
         self._estimation = estimation
         self._held = held
-        self._steps: Iterator[Suggestion] | None = None
+        self._steps: Iterator[Suggestion | None] | None = None
         self._found: list[Suggestion] = []
         self._point: Estimate | None = None
         self._curves: dict[int, tuple[Suggestion, WorkloadCurves]] = {}
@@ -84,10 +84,10 @@ class Advising(QObject):
     def _begin(self) -> None:
         if self._point is None:
             return
-        from core.planning.advise import advise_steps  # with the first advice, after the first paint
+        from core.planning.advise import attempts  # with the first advice, after the first paint
 
         self._curves.clear()
-        self._steps = advise_steps(self._point)
+        self._steps = attempts(self._point)
         self._slice()
 
     def _slice(self) -> None:
@@ -96,7 +96,9 @@ class Advising(QObject):
         end = time.perf_counter() + _SLICE_S
         try:
             while time.perf_counter() < end:
-                self._found.append(next(self._steps))
+                found = next(self._steps)
+                if found is not None:
+                    self._found.append(found)
         except (StopIteration, InferometerError):
             self._finish(self._point)
             return

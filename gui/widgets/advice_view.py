@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
-from core.planning.suggestion import Suggestion
+from core.planning.suggestion import Suggestion, lead
 from core.words import Words, counted
 from gui.theme import manager, theme
 from gui.widgets import paint
@@ -54,6 +54,7 @@ class AdviceView(QWidget):
         self.why.clicked.connect(self.why_asked)
         self.why.hide()
         self._list = _List()
+        self._lead = Print(self._list, "ink2")
         self._empty = Print(self._list, "ink2")
         self._foot = Print(self._list)
         self._scroll = QScrollArea(self)
@@ -75,6 +76,11 @@ class AdviceView(QWidget):
     def items(self) -> list[AdviceItem]:
         """The suggestions as widgets."""
         return self._items[: len(self._suggestions)]
+
+    @property
+    def lead_text(self) -> str:
+        """What is said above the suggestions, "" where nothing is."""
+        return self._lead.text
 
     def show_advice(self, suggestions: tuple[Suggestion, ...], state: str, setting: str) -> None:
         """Show suggestions for a scenario whose verdict is ``state``; ``setting``: the usual choice."""
@@ -126,6 +132,9 @@ class AdviceView(QWidget):
             nothing = w("advice.none" if self._state == "good" else "advice.none_helps")
         self._empty.set_text(nothing)
         self._empty.setVisible(bool(nothing))
+        above = lead(self._state, self._suggestions)
+        self._lead.set_text("" if above is None else w.phrase(above))
+        self._lead.setVisible(above is not None)
         self._foot.set_text(self._setting)
         self._foot.setVisible(bool(self._setting))
         self._lay_out()
@@ -182,7 +191,7 @@ class AdviceView(QWidget):
 
     def _place(self, width: int) -> None:
         y = 0
-        parts: list[AdviceItem | Print] = [*self.items, self._empty, self._foot]
+        parts: list[AdviceItem | Print] = [self._lead, *self.items, self._empty, self._foot]
         for part in parts:
             if part is self._foot and y and part.text:
                 y += theme().px(8)

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from core.explain.symptoms import findings
 from core.planning.advise import advise
-from core.planning.suggestion import Effect
+from core.planning.suggestion import TOGETHER, Effect, lead
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
@@ -305,3 +305,32 @@ def test_a_window_that_nobody_has_edited_gives_advice(qtbot: QtBot, window: Main
     with qtbot.waitSignal(window.plots_shown, timeout=30_000):
         window.show()
     qtbot.waitUntil(lambda: bool(window.workspace.side.panel.advice.items), timeout=10_000)
+
+
+def test_where_no_single_change_is_enough_that_is_said_and_what_is_enough_is_one_edit(
+    qtbot: QtBot, complete: MainWindow, side: Side
+) -> None:
+    ready = side.advising.ready
+    with qtbot.waitSignal(ready, timeout=30_000):
+        complete.document.set_values(
+            [
+                ("workload.prompt_tokens", 6000),
+                ("workload.users", 64),
+                ("targets.users", 64),
+                ("targets.time_to_first_token_s", 1.0),
+            ],
+            "workload.users",
+        )
+    before, first = complete.document.scenario, side.advice[0]
+    assert first.key in TOGETHER and len(first.changes) > 1
+    said = lead("warn", side.advice)
+    assert said is not None and side.panel.advice.lead_text == Words("en").phrase(said)
+    side.set_words(Words("zh_CN"))
+    assert side.panel.advice.lead_text == Words("zh_CN").phrase(said)
+    with qtbot.waitSignal(ready, timeout=30_000):
+        qtbot.mouseClick(side.panel.advice.items[0].button, Qt.MouseButton.LeftButton)
+    point = complete.estimation.estimate
+    assert point is not None and point.verdict.state == "good"
+    assert not side.panel.advice.lead_text
+    complete.document.undo()
+    assert complete.document.scenario == before

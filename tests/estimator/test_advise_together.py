@@ -1,0 +1,82 @@
+"""Where no single change reaches the targets, sets of changes and the cheapest devices are offered."""
+
+import pytest
+
+from core.catalog.accelerators import all_accelerators
+from core.estimator import estimate
+from core.files import scenario_file
+from core.planning.advise import advise, attempts, missed_keys
+from core.planning.recommend import recommend
+from core.planning.suggestion import TOGETHER, lead
+from core.reports.as_markdown import report_markdown
+from core.reports.content import report_of
+from core.spec.change import with_values
+from core.spec.checks import check
+from core.words import Words
+
+
+@pytest.fixture(scope="module")
+def qwen(samples):
+    """Qwen3-32B in 4 bits on two RTX 3090."""
+    return scenario_file.load(samples[1])
+
+
+@pytest.fixture(scope="module")
+def hard(qwen):
+    """Sixteen users with 16K tokens each: four fit at once, and every target is missed."""
+    return estimate(with_values(qwen, {"workload.prompt_tokens": 16384, "engine.max_model_len": 32768}))
+
+
+@pytest.fixture(scope="module")
+def middling(qwen):
+    """Half of that: two changes together are enough."""
+    return estimate(with_values(qwen, {"workload.prompt_tokens": 8192}))
+
+
+def test_the_cheapest_devices_that_reach_the_targets_are_those_of_the_search(hard):
+    found = next(s for s in advise(hard.scenario, hard) if s.key == "machine")
+    best = list(recommend(hard.scenario))[-1].offers[0]
+    after = found.estimate.scenario
+    assert (after.accelerator.name, after.deployment.accelerators) == (best.device.name, best.count)
+    assert after.accelerator in all_accelerators()
+    assert after.workload == hard.scenario.workload and after.targets == hard.scenario.targets
+
+
+@pytest.mark.parametrize("which", ["hard", "middling"])
+def test_what_is_offered_together_meets_every_target_and_comes_first(which, request):
+    point = request.getfixturevalue(which)
+    found = advise(point.scenario, point)
+    offered = [s for s in found if s.key in TOGETHER]
+    assert offered and list(found[: len(offered)]) == offered
+    for one in offered:
+        changed = with_values(point.scenario, {c.path: c.value for c in one.changes})
+        assert not [p for p in check(changed) if p.severity == "error"]
+        again = estimate(changed)
+        assert again.verdict.state == "good" and not missed_keys(again) and one.purpose == "fixes"
+
+
+def test_no_part_of_a_set_is_enough_alone(middling):
+    (pair,) = [s for s in advise(middling.scenario, middling) if s.key in ("pair", "three")]
+    for change in pair.changes:
+        alone = with_values(middling.scenario, {change.path: change.value})
+        assert missed_keys(estimate(alone))
+
+
+def test_it_is_said_that_no_single_change_is_enough(hard, middling, qwen):
+    for point in (hard, middling):
+        said = lead(point.verdict.state, advise(point.scenario, point))
+        assert said is not None and said.key.startswith("advice.no_single.")
+        for language in ("en", "zh_CN"):
+            words = Words(language)
+            assert words.phrase(said) in report_of(point, words).advice.note
+            assert words.phrase(said) in report_markdown(report_of(point, words), words)
+    alone = estimate(qwen)  # half the prompt in common is enough there
+    assert missed_keys(alone) and lead(alone.verdict.state, advise(qwen, alone)) is None
+    never = estimate(with_values(qwen, {"targets.time_to_first_token_s": 0.01}))
+    said = lead(never.verdict.state, advise(never.scenario, never))
+    assert said is not None and said.key == "advice.nothing_reaches"
+
+
+def test_the_window_has_its_turn_between_attempts(hard):
+    """Attempts that come to nothing are told too, so the work can be left in between."""
+    assert sum(one is None for one in attempts(hard)) > 50
