@@ -1,6 +1,8 @@
 """The points of Recommend's plot, and how its axis is written."""
 
+from core.planning.offers import Offer
 from core.planning.recommend import Recommendation
+from core.planning.verify import confirmed
 from core.planning.what_runs import WhatRuns
 from core.words import Words
 from gui.contents.recommend_entry import Entry, hardware_name
@@ -9,13 +11,19 @@ from gui.plots.price_plot import Point
 
 
 def price_points(state: Recommendation, words: Words) -> list[Point]:
-    """Offers filled, near misses open; those without a price are left out."""
+    """Offers filled, near misses and what a simulation refused open; those without a price are left out."""
     found: list[Point] = []
-    for offer, good in [*((o, True) for o in state.offers), *((o, False) for o in state.near)]:
+    for offer, good in [*((o, _stands(o)) for o in state.offers), *((o, False) for o in state.near)]:
         if offer.price:
             speed, name = offer.output_tokens_per_second, hardware_name(offer)
-            found.append(Point(offer.price, speed, name, good, offer.on_frontier, Entry(offer).key))
+            best = good and offer.on_frontier
+            found.append(Point(offer.price, speed, name, good, best, Entry(offer).key))
     return found
+
+
+def _stands(offer: Offer) -> bool:
+    """Whether nothing speaks against it: not simulated yet, or within the targets when it was."""
+    return offer.verified is None or confirmed(offer)
 
 
 def size_points(state: WhatRuns) -> list[Point]:

@@ -107,7 +107,7 @@ class ExploreSide(QWidget):
 
 
 def _places(picture: Picture, cell: "Cell", own: Scenario | None, words: Words) -> list[Line]:
-    """What is set along both axes: the numbers of the scenario itself, which may lie between, or the cell's."""
+    """What is set along both axes: the scenario's own numbers, which may lie between, or the cell's."""
     return [
         Line(axis_name(axis, words), with_unit(_shown(axis, index, own), words))
         for axis, index in ((picture.x, cell[1]), (picture.y, cell[0]))
