@@ -9,12 +9,14 @@ from core.planning.simulated_cost import simulated_cost
 from core.quantities import Range
 from core.reports.as_json import to_json
 from core.reports.as_text import table
+from core.serving.begun import Begun, begun
 from core.serving.results import Distribution, Over, SimulationResult
 from core.units import show_count, show_time, three_digits
 from core.words import Phrase, Words, counted, percent
 
 FORMAT = "inferometer-simulation"
 SCHEMA = 1
+_LONGER = 2.0  # times what it takes until all users are there: as long again is measured
 _SHOWN = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 
@@ -25,13 +27,18 @@ def headline(result: SimulationResult) -> Phrase:
     if not result.stable:
         values = {"rate": three_digits(result.requests_per_second)}
         return Phrase("simulate.headline.overloaded", values)
+    if there := _not_reached(result):
+        values = {"begun": show_count(there.users), "users": show_count(there.of)}
+        return Phrase(f"simulate.headline.{'just_full' if there.last else 'too_short'}", values)
     return Phrase("simulate.headline.first_token", {"time": _time(result.time_to_first_token.p95.expected)})
 
 
 def detail(result: SimulationResult) -> tuple[Phrase, ...]:
     """Sentences that follow."""
-    values = {"requests": show_count(result.done), "time": _time(result.seconds)}
+    values = {"requests": counted("units.requests", result.done), "time": _time(result.seconds)}
     said = [Phrase("simulate.detail.run" if result.finished else "simulate.detail.so_far", values)]
+    if there := _not_reached(result):
+        said.append(Phrase("simulate.detail.too_short", {"time": _time(_LONGER * there.seconds)}))
     targets = result.scenario.targets
     if result.done and (targets.time_to_first_token_s or targets.time_per_output_token_ms):
         said.append(Phrase("simulate.detail.meeting", {"share": percent(result.meeting)}))
@@ -42,6 +49,12 @@ def detail(result: SimulationResult) -> tuple[Phrase, ...]:
     if result.refused:
         said.append(counted("simulate.detail.refused", result.refused))
     return tuple(said)
+
+
+def _not_reached(result: SimulationResult) -> Begun | None:
+    """The users of a finished run that ended before its load was there."""
+    there = begun(result.scenario, result.records) if result.finished and result.done else None
+    return there if there is not None and not there.reached else None
 
 
 def simulation_text(result: SimulationResult, words: Words) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.quantities import FloatArray, Range
+from core.serving.begun import full_from
 from core.serving.replica import Replica
 from core.serving.requests import Records
 from core.serving.timeline import gap_quantiles
@@ -105,7 +106,7 @@ def summarise(
     prompt, output = np.array(records.prompt, dtype=float), np.array(records.output, dtype=float)
     admitted, cached = np.array(records.admitted), np.array(records.cached, dtype=float)
     done = np.isfinite(finish)
-    start, stop = _window(scenario, arrival, clock, finished)
+    start, stop = _window(scenario, arrival, finish, clock, finished)
     counted = (arrival >= start) & (arrival <= stop)
     kept = done & counted
     ttft, total = (first - arrival)[kept], (finish - arrival)[kept]
@@ -146,9 +147,9 @@ def summarise(
         meeting_per_token=float(good_each.sum()) / counts,
         stable=stable,
         mean_waiting=sum(r.timeline.queued for r in replicas) / time,
-        most_waiting=int(over.waiting.max(initial=0)),
+        most_waiting=_most(replicas, 1, over.waiting),
         mean_running=sum(r.timeline.served for r in replicas) / time,
-        most_running=int(over.running.max(initial=0)),
+        most_running=_most(replicas, 2, over.running),
         cache_mean=held / time / blocks if blocks else 0.0,
         cache_most=float(over.cache.max(initial=0)),
         cache_full_seconds=float((np.diff(over.time, append=clock) * full).sum()),
@@ -163,12 +164,19 @@ def summarise(
     )
 
 
-def _window(scenario: Scenario, arrival: FloatArray, clock: float, finished: bool) -> tuple[float, float]:
-    """From the end of the warm-up to the last arrival: what comes later only empties the service."""
+def _window(
+    scenario: Scenario, arrival: FloatArray, finish: FloatArray, clock: float, finished: bool
+) -> tuple[float, float]:
+    """From the end of the warm-up to the last arrival: what comes later only empties the service.
+
+    A warm-up lasts at least until all users are there, in a run that is long enough for that.
+    """
     if not len(arrival):
         return 0.0, 0.0
     stop = float(arrival[-1]) if finished else clock
-    return float(arrival[0]) + scenario.simulation.warm_up * (stop - float(arrival[0])), stop
+    start = float(arrival[0]) + scenario.simulation.warm_up * (stop - float(arrival[0]))
+    there = full_from(scenario, arrival, finish)
+    return (max(start, there) if there < stop else start), stop
 
 
 def _full(start: float, stop: float, admitted: FloatArray, finish: FloatArray) -> tuple[float, float]:
@@ -309,19 +317,43 @@ def _over(
         time, waiting, running, used = columns[0]
         return on(time, waiting, running, used / blocks)
     time = np.linspace(0.0, max(clock, 1e-9), _POINTS)
-    totals = np.zeros((3, _POINTS))
-    for replica, (times, *values) in zip(replicas, columns, strict=True):
+    shown = _busiest(columns, time)
+    waiting, running, cache = np.zeros((3, _POINTS))
+    for replica, (times, queued, served, used) in zip(replicas, columns, strict=True):
         if not len(times):
             continue
-        # The greatest value of each interval, so that a short peak is not lost.
-        edges = np.searchsorted(times, time, side="left")
-        ends = np.append(edges[1:], len(times))
-        for row, value in enumerate(values):
-            if row == 2 and replica.hands_over:
-                continue
-            before = value[np.maximum(edges - 1, 0)] * (edges > 0)
-            totals[row] += np.maximum(before, _greatest(value, edges, ends))
-    return on(time, totals[0], totals[1], totals[2] / blocks)
+        waiting += _at(times, queued, shown)
+        running += _at(times, served, shown)
+        if not replica.hands_over:
+            cache += _greatest(times, used, time)
+    return on(time, waiting, running, cache / blocks)
+
+
+def _busiest(columns: Sequence[tuple[FloatArray, ...]], time: FloatArray) -> FloatArray:
+    """A moment of each interval that begins at ``time``, at which most requests are in one replica: a short
+    peak is not lost, and what waits and what runs are of the same moment.
+    """
+    most, shown = np.full(len(time), -1.0), time.copy()
+    for times, waiting, running, _ in columns:
+        total, interval = waiting + running, np.searchsorted(time, times, side="right") - 1
+        found = _greatest(times, total, time)
+        better = found > most
+        most = np.where(better, found, most)
+        shown = np.where(better, time, shown)  # unless it comes within the interval
+        peaks = np.flatnonzero(better[interval] & (total == found[interval]))[::-1]
+        shown[interval[peaks]] = times[peaks]
+    return shown
+
+
+def _at(times: FloatArray, values: FloatArray, moments: FloatArray) -> FloatArray:
+    """Values at moments; 0 before the first."""
+    at = np.searchsorted(times, moments, side="right") - 1
+    return np.asarray(np.where(at >= 0, values[np.maximum(at, 0)], 0.0))
+
+
+def _most(replicas: Sequence[Replica], column: int, shown: FloatArray) -> int:
+    """The most requests that wait (1) or run (2) at once, as shown or in a replica by itself."""
+    return int(max(shown.max(initial=0), *(r.timeline.columns()[column].max(initial=0) for r in replicas)))
 
 
 def _hits(
@@ -337,7 +369,13 @@ def _hits(
     return np.asarray(np.where(read > 0, found / np.maximum(read, 1.0), 0.0))
 
 
-def _greatest(values: FloatArray, edges: NDArray[np.intp], ends: NDArray[np.intp]) -> FloatArray:
+def _greatest(times: FloatArray, values: FloatArray, time: FloatArray) -> FloatArray:
+    """The greatest value of each interval that begins at ``time``, what it begins with included."""
+    if not len(times):
+        return np.zeros(len(time))
+    edges = np.searchsorted(times, time, side="left")
+    ends = np.append(edges[1:], len(times))
+    before = values[np.maximum(edges - 1, 0)] * (edges > 0)
     padded = np.append(values, 0.0)
     found = np.maximum.reduceat(padded, np.minimum(edges, len(values)))
-    return np.where(ends > edges, found, 0.0)
+    return np.asarray(np.maximum(before, np.where(ends > edges, found, 0.0)))

@@ -79,3 +79,23 @@ def test_an_overloaded_service_is_rated_by_what_it_answers_while_it_is_full():
     whole = result.done / result.seconds  # includes the beginning and the end, when it is not full
     assert whole < result.requests_per_second < 1.3 * whole
     assert result.output_tokens_per_second == pytest.approx(2048 * result.requests_per_second, rel=0.15)
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_no_more_requests_are_shown_than_there_are_users(copies):
+    """More points than a plot has: what waits and what runs are those of one moment of each stretch."""
+    scenario = open_service(
+        1.0,
+        workload__load="users",
+        workload__users=8,
+        simulation__duration_s=600.0,
+        simulation__output_lengths="lognormal",
+        deployment__accelerators=copies,
+    )
+    run = simulate(scenario)
+    over = run.over
+    assert run.done > 1500 and len(over.time) == 1200
+    assert (over.waiting + over.running).max() == 8
+    assert over.running.max() <= run.most_running <= 8
+    assert over.waiting.max() <= run.most_waiting <= 8
+    assert over.waiting.max() > 0  # those who ask are on their way for a moment
