@@ -62,7 +62,7 @@ class SimulateWorkspace(WorkPage):
         for work in (self.run, self.load_work):
             work.failed.connect(self._on_run_failed)
         self._grey = QTimer(self, singleShot=True, interval=_STALE_MS)
-        self._grey.timeout.connect(lambda: self.strip.set_stale(True))
+        self._grey.timeout.connect(lambda: self._set_stale(True))
         self._build()
         context.estimation.point_ready.connect(self._on_point)
         self._restyle()
@@ -149,7 +149,7 @@ class SimulateWorkspace(WorkPage):
             return
         self._take_kept()
         if needs_trace(scenario) and not self.traces.is_there(scenario):
-            self.strip.set_stale(True)
+            self._set_stale(True)
             self._say()
             return
         self._tell_trace(scenario)
@@ -159,7 +159,12 @@ class SimulateWorkspace(WorkPage):
                 self._asked = None
             self._grey.start()
             self._rest.start()
-        elif self.tab == "load" and self._studied != _essence(scenario):
+            return
+        if self.shot is not None and not self.run.working:  # what was changed is as it was again
+            self._grey.stop()
+            self._set_stale(False)
+            self._say()
+        if self.tab == "load" and self._studied != _essence(scenario):
             self._rest.start()
 
     def _on_keeper(self) -> None:
@@ -184,7 +189,7 @@ class SimulateWorkspace(WorkPage):
                     Study(load.scenario, load.found, load.trials, load.knee, 1.0, True, load.replicas)
                 )
         self._take(shot)
-        self.strip.set_stale(self._asked != self._question())
+        self._set_stale(self._asked != self._question())
 
     def _on_point(self) -> None:
         """How many requests a run will have is known now."""
@@ -214,7 +219,7 @@ class SimulateWorkspace(WorkPage):
             self.begin()
         else:
             self._end_work()
-            self._say()
+            self._set_stale(self.shot is not None)
 
     def begin(self, anew: bool = False) -> None:
         """Run the scenario as it stands; ``anew`` also what has been run."""
@@ -250,7 +255,7 @@ class SimulateWorkspace(WorkPage):
 
     def _on_shot(self, shot: Shot) -> None:
         self._grey.stop()
-        self.strip.set_stale(False)
+        self._set_stale(False)
         self._from_file = False
         self._arrived = shot.finished
         self._take(shot)
@@ -274,7 +279,7 @@ class SimulateWorkspace(WorkPage):
         self.shot = self.study = None
         self.pages.clear()
         self.strip.show_cards(content.empty_cards(self._words("cards.does_not_start"), self._words))
-        self.strip.set_stale(False)
+        self._set_stale(False)
         self._end_work()
         self.heading.say(
             self._words("simulating.does_not_start"), self._words("simulating.does_not_start_why")
@@ -299,6 +304,11 @@ class SimulateWorkspace(WorkPage):
 
     # -- showing ---------------------------------------------------------------------------------
 
+    def _set_stale(self, stale: bool) -> None:
+        """Grey what belongs to a scenario that has changed since."""
+        self.strip.set_stale(stale)
+        self.pages.set_stale(stale)
+
     def _show_shot(self, shot: Shot) -> None:
         self.strip.show_cards(content.cards(shot.result, self._words))
         self.save.setEnabled(shot.finished and len(shot.fates) > 0)
@@ -321,8 +331,9 @@ class SimulateWorkspace(WorkPage):
         elif self._active and not current and not self._rest.isActive() and not self._is_short():
             count = expected_requests(scenario, self._context.estimation.estimate, self.traces.trace)
             why = words("simulating.long_why", time=show_time(scenario.simulation.duration_s))
-            if self._from_file and self.shot is not None:
-                why = words.sentences((words("kept.stale"), why))
+            if self.shot is not None:
+                old = words("kept.stale" if self._from_file else "simulating.long_stale")
+                why = words.sentences((old, why))
             self.heading.say(words("simulating.long", count=show_count(count)), why)
         elif self.shot is not None:
             line = content.detail(self.shot.result, words)

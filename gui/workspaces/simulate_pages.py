@@ -4,7 +4,14 @@ from functools import partial
 
 import numpy as np
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QGraphicsOpacityEffect,
+    QHBoxLayout,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
 
 from core.words import Words
 from gui.contents import simulate as content
@@ -24,6 +31,7 @@ from gui.widgets.time_slider import TimeSlider
 from gui.work.simulation import Shot, Study
 from gui.workspaces.parts import Caption, Ground
 
+_STALE = 0.4  # of the strength of figures and plots that are out of date
 TABS_IN_ORDER = ("time", "percentiles", "load")
 
 
@@ -38,6 +46,7 @@ class SimulatePages(QWidget):
         self.tab = "time"
         self._shot: Shot | None = None
         self._study: Study | None = None
+        self.stale = False
         self._moment: float | None = None  # of the replay, s, where somebody chose it
         self._by_itself = False  # the replay is moved by a run, not by a person
         self.over, self.rows, self.slider = OverTime(words), RequestRows(words), TimeSlider(words)
@@ -142,6 +151,16 @@ class SimulatePages(QWidget):
         self.over.setMinimumHeight(theme().px(8 + 64 * self.over.panels))
 
     # -- showing ---------------------------------------------------------------------------------
+
+    def set_stale(self, stale: bool) -> None:
+        """Let figures and plots step back while they are those of another scenario."""
+        if stale == self.stale:
+            return
+        self.stale = stale
+        for i in range(self._pages.count()):
+            page = self._pages.widget(i)
+            effect = QGraphicsOpacityEffect(page, opacity=_STALE) if stale else None
+            page.setGraphicsEffect(effect)  # type: ignore[arg-type,union-attr]
 
     def show_tab(self, key: str) -> None:
         """Bring a tab into sight."""

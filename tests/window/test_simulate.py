@@ -98,10 +98,18 @@ def test_long_runs_wait_for_the_button_and_can_be_cancelled(
     qtbot.wait(50)
     assert not shown.run.working and shown.shot is before
     assert "200" in shown.heading.headline  # 200,000 requests
+    # What is shown is of the scenario before: figures and plots step back, and the line says so.
+    assert shown.strip.stale and shown.pages.stale and "before" in shown.heading.detail
+    window.document.undo()
+    assert not shown.pages.stale and not shown.strip.stale
+    assert "200" not in shown.heading.headline
+    window.document.redo()
+    qtbot.waitUntil(lambda: shown.pages.stale, timeout=WAIT_MS)
     shown.form.run.click()
     assert shown.run.working
     qtbot.waitUntil(lambda: shown.shot is not before, timeout=WAIT_MS)
     assert shown.shot is not None and not shown.shot.finished, "first results come while it runs"
+    assert not shown.pages.stale
     shown.cancel.click()
     assert not shown.run.working and shown.cancel.isHidden()
     kept = shown.shot
