@@ -6,10 +6,12 @@ What they need is loaded when they are called: the window starts through the sam
 import argparse
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from core.errors import Problem
+from core.command_parser import whole
+from core.errors import InferometerError, InvalidScenario, Problem
 from core.spec.scenario import Scenario
 from core.words import Words
 
@@ -20,10 +22,10 @@ def add_commands(commands: Any, words: Words) -> None:
     """Add the parsers to those of the other commands."""
     one = _command(commands, words, "simulate")
     one.add_argument("--rate", type=float, metavar="R", help=words("cli.simulate.rate"))
-    one.add_argument("--users", type=int, metavar="N", help=words("cli.simulate.users"))
+    one.add_argument("--users", type=whole(words), metavar="N", help=words("cli.simulate.users"))
     one.add_argument("--duration", type=float, metavar="S", help=words("cli.simulate.duration"))
-    one.add_argument("--requests", type=int, metavar="N", help=words("cli.simulate.requests"))
-    one.add_argument("--seed", type=int, metavar="N", help=words("cli.simulate.seed"))
+    one.add_argument("--requests", type=whole(words), metavar="N", help=words("cli.simulate.requests"))
+    one.add_argument("--seed", type=whole(words), metavar="N", help=words("cli.simulate.seed"))
     one.add_argument("--trace", type=Path, metavar="FILE", help=words("cli.simulate.trace"))
     one.add_argument("--csv", type=Path, metavar="FILE", help=words("cli.simulate.csv"))
     one.set_defaults(run=_simulate)
@@ -33,7 +35,9 @@ def add_commands(commands: Any, words: Words) -> None:
     one.add_argument("--curve", action="store_true", help=words("cli.capacity.curve"))
     one.set_defaults(run=_capacity)
     one = _command(commands, words, "recommend")
-    one.add_argument("--verify", type=int, default=3, metavar="N", help=words("cli.recommend.verify"))
+    one.add_argument(
+        "--verify", type=whole(words), default=3, metavar="N", help=words("cli.recommend.verify")
+    )
     one.add_argument("--models", action="store_true", help=words("cli.recommend.models"))
     one.set_defaults(run=_recommend)
 
@@ -56,7 +60,34 @@ def _opened(options: argparse.Namespace, changes: dict[str, Any]) -> Scenario:
     for path, value in changes.items():
         part, _, name = path.partition(".")
         tree[part][name] = value
-    return validated(tree)
+    try:
+        return validated(tree)
+    except InferometerError as error:
+        raise InvalidScenario(*(_of_option(problem, changes) for problem in error.problems)) from None
+
+
+# What an option sets; what is wrong with its value is wrong with the option, not with the file.
+_OPTIONS = {
+    "workload.request_rate": "--rate",
+    "workload.users": "--users",
+    "simulation.duration_s": "--duration",
+    "simulation.requests": "--requests",
+    "simulation.seed": "--seed",
+    "simulation.percentile": "--percentile",
+}
+_FIGURES = ("given", "limit")  # of the sentence about a number out of its range
+
+
+def _of_option(problem: Problem, changes: dict[str, Any]) -> Problem:
+    path = problem.paths[0] if problem.paths else ""
+    if path not in changes or path not in _OPTIONS:
+        return problem
+    values = {**problem.values}
+    if "field" in values:
+        values["field"] = _OPTIONS[path]
+    if path == "simulation.percentile":  # the option is in hundredths
+        values |= {key: f"{100 * float(str(values[key])):g}" for key in _FIGURES if key in values}
+    return replace(problem, paths=(_OPTIONS[path], *problem.paths[1:]), values=values)
 
 
 def _last(states: Iterator[T]) -> T:
@@ -65,7 +96,7 @@ def _last(states: Iterator[T]) -> T:
 
 
 def _simulate(options: argparse.Namespace, words: Words) -> str:
-    from core.errors import InvalidScenario
+    from core.cli_progress import Told
     from core.files.atomic import write_atomic
     from core.reports.simulation import requests_csv, simulation_json, simulation_text
     from core.serving.simulator import simulate
@@ -85,7 +116,7 @@ def _simulate(options: argparse.Namespace, words: Words) -> str:
     }
     changes |= {f"simulation.{name}": value for name, value in given.items() if value is not None}
     scenario = _opened(options, changes)
-    result = simulate(scenario, _trace(options, scenario))
+    result = simulate(scenario, _trace(options, scenario), Told(words))
     if options.csv is not None:
         write_atomic(options.csv, requests_csv(result).encode("utf-8"))
     return simulation_json(result, words) if options.json else simulation_text(result, words)
@@ -93,7 +124,7 @@ def _simulate(options: argparse.Namespace, words: Words) -> str:
 
 def _trace(options: argparse.Namespace, scenario: Scenario) -> Any:
     """The trace that is given, else the one that the scenario names, beside its file; None without one."""
-    from core.errors import InferometerError, UnreadableFile
+    from core.errors import UnreadableFile
     from core.files.atomic import read_limited
     from core.serving.trace import MAX_BYTES, parse_trace
 

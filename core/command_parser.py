@@ -104,3 +104,22 @@ def above_zero(words: Words) -> Callable[[str], float]:
         return value
 
     return number
+
+
+def whole(words: Words) -> Callable[[str], int]:
+    """The type of an argument that is a whole number, "1e6" among its ways of writing."""
+
+    def number(text: str) -> int:
+        try:
+            return int(text)
+        except ValueError:
+            pass
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not value.is_integer() or abs(value) >= 2**63:
+            raise argparse.ArgumentTypeError(words("arguments.whole_number", given=repr(text)))
+        return int(value)
+
+    return number

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.errors import InferometerError
+from core.errors import InferometerError, Problem
 from core.words import Words
 
 COMMANDS = frozenset(
@@ -45,8 +45,15 @@ def complain(error: InferometerError, words: Words, file: Path | None = None) ->
     place = "" if file is None else str(file)
     for problem in error.problems:
         sentence = words.located(problem)
-        own = place in sentence or problem.code.startswith("reading.")  # of another file, which it names
+        own = place in sentence or _of_another(problem, place)
         say(sentence if own else f"{place}: {sentence}")
+
+
+def _of_another(problem: Problem, place: str) -> bool:
+    """Whether a problem is of an option or of another file than the scenario's, which its sentence names."""
+    option = bool(problem.paths) and problem.paths[0].startswith("--")
+    other = problem.values.get("path") not in (None, place)
+    return option or other or problem.code.startswith(("reading.", "report.", "trace."))
 
 
 def say(line: str) -> None:

@@ -54,10 +54,14 @@ def write_atomic(path: Path, data: bytes) -> None:
     shown = shortened(str(path))
     try:
         target = Path(os.path.realpath(path))
-        _replace(target, data, _mode_for(target, shown))
-    except FileNotFoundError:
-        raise UnwritableFile(Problem("file.folder_missing", values={"path": shown})) from None
     except (OSError, ValueError) as error:
+        raise UnwritableFile(_write_problem(error, shown)) from None
+    try:
+        _replace(target, data, _mode_for(target, shown))
+    except (OSError, ValueError) as error:
+        # A folder that is there and takes no files (of the kernel's own) says that there is no such file.
+        if isinstance(error, FileNotFoundError) and not target.parent.is_dir():
+            raise UnwritableFile(Problem("file.folder_missing", values={"path": shown})) from None
         raise UnwritableFile(_write_problem(error, shown)) from None
 
 

@@ -54,7 +54,7 @@ _DRAFTS: dict[str, tuple[DraftKind, ...]] = {
     "mlx": ("draft_model",),
     "textbook": (),
 }
-# Families of devices that an engine has no code for, unlike others of their vendor (llama.cpp, docs/build.md).
+# Families of devices that an engine has no code for, unlike others of their vendor (llama.cpp docs/build.md).
 _WITHOUT: dict[str, tuple[str, ...]] = {"llamacpp": ("Gaudi",), "ollama": ("Gaudi",)}
 # The least compute capability of NVIDIA devices: vLLM, "GPU", "Requirements"; SGLang needs no less.
 _ENGINE_FROM = {"vllm": 7.0, "sglang": 7.0}

@@ -224,3 +224,36 @@ def test_launch_prints_a_command_that_comes_back_as_the_scenario(samples: list[P
             scenario.deployment,
         )
         assert again.engine == scenario.engine
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("simulate FILE --rate 0", "--rate must be at least"),
+        ("simulate FILE --users 0", "--users must be at least 1, but is 0"),
+        ("capacity FILE --percentile 500", "--percentile must be at most 99.9, but is 500"),
+        ("report FILE --out x.docx", "x.docx has no ending"),
+        (
+            "report FILE --out /nowhere/x.html",
+            "/nowhere/x.html could not be written: its folder does not exist",
+        ),
+        ("simulate FILE --trace README.md", "README.md: The trace lacks"),
+        ("simulate FILE --users 1e6 --duration 0", "--duration must be at least 0.1"),
+    ],
+)
+def test_what_is_wrong_with_an_option_is_not_said_of_the_file(
+    arguments: str, told: str, samples: list[Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    given = [str(samples[0]) if word == "FILE" else word for word in arguments.split()]
+    assert cli.main(given) == 2
+    said = capfd.readouterr().err
+    assert said.startswith(told) and str(samples[0]) not in said
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="a folder that is there and takes no files")
+def test_a_folder_that_is_there_is_not_called_missing(
+    samples: list[Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["report", str(samples[0]), "--out", "/proc/x.html"]) == 2
+    said = capfd.readouterr().err
+    assert "could not be written" in said and "does not exist" not in said
