@@ -1,16 +1,19 @@
 """What one step of each phase says: a bar, and a row for each operator; no painting here."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from core.planning.request_life import prompt_step_tokens
 from core.planning.started import Started
 from core.serving.load import OperatorTime, Phase
+from core.spec.scenario import Scenario
 from core.units import memory_steps, show_count, show_time, show_tokens, three_digits
 from core.words import Phrase, Words, counted, percent
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K"))
 NONE = "–"
+LEAST_KERNEL = 1e-6  # s; the start of one kernel takes a few times as long
 _LEAST_SAID = 0.005  # share of a bound that the summary still names
 
 
@@ -47,8 +50,16 @@ def steps_of(started: Started, words: Words) -> tuple[StepPhase, StepPhase]:
     running = requests_in(speed.running / scenario.deployment.replicas)
     return (
         _phase(speed.prefill, "prefill", words("plots.step_time.prefill_of", tokens=tokens), words),
-        _phase(speed.decode, "decode", words("plots.step_time.decode_of", requests=running), words),
+        _phase(speed.decode, "decode", _decoded(scenario, running, words), words),
     )
+
+
+def _decoded(scenario: Scenario, running: Phrase, words: Words) -> str:
+    """What a decode step is for; with a draft each request has its drafted tokens and one more checked."""
+    draft = scenario.speculative
+    if draft.kind == "none":
+        return words("plots.step_time.decode_of", requests=running)
+    return words("plots.step_time.verify_of", requests=running, n=draft.tokens + 1)
 
 
 def requests_in(running: float) -> Phrase:
@@ -60,7 +71,7 @@ def requests_in(running: float) -> Phrase:
 
 
 def _phase(phase: Phase, key: str, what: str, words: Words) -> StepPhase:
-    rows = tuple(_row(op, phase.seconds, words) for op in phase.operators if op.seconds > 0)
+    rows = tuple(_row(op, phase.seconds, words) for op in gathered(phase.operators) if op.seconds > 0)
     shares = sorted(phase.shares.items(), key=lambda pair: -pair[1])
     said = words("plots.step_time.list_mark").join(
         words(
@@ -76,6 +87,19 @@ def _phase(phase: Phase, key: str, what: str, words: Words) -> StepPhase:
     caption = words("plots.step_time.limited", bounds=said)
     spoken = words("plots.step_time.list_mark").join(f"{row.name} {row.time} {row.share}" for row in rows)
     return StepPhase(title, what, total, caption, rows, f"{title}, {what}, {total}. {caption}. {spoken}")
+
+
+def gathered(operators: Sequence[OperatorTime]) -> tuple[OperatorTime, ...]:
+    """Operators without those that take less than starting any kernel does: no kernel of their own.
+
+    Their time goes to the scheduling and launches, so that the parts still add up.
+    """
+    small = [op for op in operators if op.seconds < LEAST_KERNEL and op.key != "overhead"]
+    if not small or not any(op.key == "overhead" for op in operators):
+        return tuple(operators)
+    more = sum(op.seconds for op in small)
+    kept = [replace(op, seconds=op.seconds + more) if op.key == "overhead" else op for op in operators]
+    return tuple(sorted((op for op in kept if op not in small), key=lambda op: -op.seconds))
 
 
 def _row(op: OperatorTime, total: float, words: Words) -> StepRow:

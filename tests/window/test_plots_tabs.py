@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
 from core.estimator import estimate
+from core.files import scenario_file
 from core.planning.request_life import request_life
 from core.planning.started import Started, started
 from core.serving.load import OperatorTime
@@ -22,7 +23,7 @@ from gui.plots.request_timeline import RequestTimeline
 from gui.plots.roofline import Roofline
 from gui.plots.roofline_content import roofline_of, wrapped
 from gui.plots.roofline_marks import sentence
-from gui.plots.step_content import binary, requests_in, scaled, share_text, steps_of
+from gui.plots.step_content import LEAST_KERNEL, binary, gathered, requests_in, scaled, share_text, steps_of
 from gui.plots.step_time import StepTime
 
 SIZE = (820, 460)
@@ -238,13 +239,33 @@ def test_what_limits_is_said_in_words(base):
     assert prefill.caption.startswith("limited by compute ")
     assert decode.caption.startswith("limited by bandwidth ")
     assert prefill.what == "1K tokens of a prompt"
-    assert decode.what == "one token for each of 8 requests"
+    assert decode.what == "one token for each of 8 requests, the mean over time"
     assert {row.bound for row in (*prefill.rows, *decode.rows)} <= {
         "compute",
         "bandwidth",
         "link",
         "launches",
     }
+
+
+def test_a_step_with_a_draft_checks_several_tokens_of_each_request(base):
+    drafted = with_values(base, {"speculative.kind": "ngram", "speculative.tokens": 3})
+    assert "4 tokens" in steps_of(started(estimate(drafted)), Words("en"))[1].what
+    assert "4 个 token" in steps_of(started(estimate(drafted)), Words("zh_CN"))[1].what
+
+
+def test_no_row_of_a_step_is_shorter_than_the_start_of_a_kernel(samples):
+    """DeepSeek-V3 with its prediction module: the draft has hardly a share of a step over prompts."""
+    v3 = scenario_file.load(samples[2])
+    point = estimate(with_values(v3, {"speculative.kind": "mtp"}))
+    assert any(0 < op.seconds < LEAST_KERNEL for op in point.speed.prefill.operators)
+    for phase, shown_ in zip(
+        (point.speed.prefill, point.speed.decode), steps_of(started(point), Words("en")), strict=True
+    ):
+        rows = gathered(phase.operators)
+        assert all(op.seconds >= LEAST_KERNEL for op in rows if op.key != "overhead")
+        assert sum(op.seconds for op in rows) == pytest.approx(phase.seconds)
+        assert len(shown_.rows) == len(rows)
 
 
 def test_pointing_at_a_row_marks_it_in_the_bar(qtbot, base):
