@@ -26,6 +26,7 @@ from core.planning.offers import (
     settled,
     shortfall,
 )
+from core.planning.search_names import refuse_unknown
 from core.planning.search_space import Combination, Reason, combining
 from core.planning.verify import quickened, tuned, verified_one, verifying
 from core.spec.formats import WEIGHT_FORMATS
@@ -67,7 +68,7 @@ class Recommendation:
 def recommend(scenario: Scenario, verify: int = 0, portion: int = 24) -> Iterator[Recommendation]:
     """Search; the state after every ``portion`` estimates and at the end, then with ``verify`` simulated.
 
-    Raises NotFound for a device in ``search.devices`` that the catalogue lacks.
+    Raises NotFound for a device, a vendor or a format of the search that there is not.
     """
     state: Recommendation | None = None
     for look in looks(scenario, portion):
@@ -94,6 +95,7 @@ def looks(scenario: Scenario, portion: int = 24) -> Iterator[Look | None]:
 
     In between None follows every few milliseconds of work: whoever has other things to do may pause.
     """
+    refuse_unknown(scenario)
     tally, open_ones = _Tally(scenario), list[Combination]()
     for part in combining(scenario):
         tally.total += len(part)

@@ -13,6 +13,7 @@ from core.memory.build import plan_memory
 from core.memory.capacity import LONGEST, longest
 from core.memory.device import driver_total_bytes
 from core.planning.offers import Offer, Shortfall, estimated, nearness
+from core.planning.search_names import refuse_unknown
 from core.planning.search_space import Combination, cache_formats, layouts, weight_formats
 from core.spec.checks import check
 from core.spec.formats import WEIGHT_FORMATS
@@ -57,6 +58,7 @@ def what_runs(scenario: Scenario, portion: int = _PORTION) -> Iterator[WhatRuns]
 
 def looks(scenario: Scenario, portion: int = _PORTION) -> Iterator[WhatRuns | None]:
     """The same with None after every estimate: whoever has other things to do may pause."""
+    refuse_unknown(scenario)
     work, device, count = scenario.workload, scenario.accelerator, scenario.deployment.accelerators
     memory = _SPARE * driver_total_bytes(device) * count
     models = sorted(all_models(), key=lambda m: -m.parameters)

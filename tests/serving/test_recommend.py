@@ -406,3 +406,32 @@ def test_a_budget_leaves_out_what_nobody_knows_the_price_of(samples, limit):
         assert (offer.price if limit == "search.budget_usd" else offer.device.cloud_usd_per_hour) is not None
     # Without a budget they are offered.
     assert any(offer.price is None for offer in last(recommend(base)).offers)
+
+
+@pytest.mark.parametrize("search", [recommend, what_runs])
+@pytest.mark.parametrize(
+    ("path", "name", "told"),
+    [
+        ("search.vendors", "Acme", "NVIDIA"),
+        ("search.weight_formats", "foo", "foo"),
+        ("search.cache_formats", "bar", "bar"),
+        ("search.weight_formats", "gguf_q4_k_m", "vLLM"),
+    ],
+)
+def test_a_name_that_is_none_is_refused_and_not_passed_over(samples, search, path, name, told):
+    base = scenario_file.load(samples[0])
+    with pytest.raises(NotFound) as caught:
+        last(search(with_values(base, {path: (name,)})))
+    (problem,) = caught.value.problems
+    assert problem.paths == (path,)
+    for language in ("en", "zh_CN"):
+        assert told in Words(language).problem(problem)
+
+
+def test_the_command_refuses_a_vendor_that_is_none(samples, tmp_path, capsys):
+    base = scenario_file.load(samples[0])
+    scenario_file.save(tmp_path / "s.json", with_values(base, {"search.vendors": ("Acme",)}))
+    assert main(["recommend", str(tmp_path / "s.json")]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and "Acme" in said.err
+    assert last(recommend(with_values(base, {"search.vendors": ("nvidia",)}))).total > 0
