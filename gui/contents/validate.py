@@ -60,7 +60,8 @@ def headline(board: Board, view: View, words: Words) -> str:
     inside = words.phrase(percent(summary.inside))
     n = show_count(len(points))
     key = "validating.headline.one" if len(points) == 1 else "validating.headline.many"
-    return words(key, n=n, median=words.phrase(percent(summary.median)), inside=inside)
+    median = words.phrase(percent(summary.median))
+    return words(key, n=n, figure=figure_choice(view.figure, words).label, median=median, inside=inside)
 
 
 def detail(board: Board, view: View, words: Words) -> str:

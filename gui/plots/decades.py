@@ -7,6 +7,8 @@ import numpy as np
 
 from core.quantities import FloatArray
 
+_LEAST_SPAN = 0.7  # decades: one run alone still has several ticks, and a band about it its two edges
+
 
 @dataclass(slots=True)
 class Scale:
@@ -29,7 +31,7 @@ def decades(values: FloatArray, factor: float) -> Scale:
     if not len(good):
         return Scale(0.0, 1.0, factor, ())
     low, high = float(np.log10(good.min())), float(np.log10(good.max()))
-    margin = max(0.06 * (high - low), 0.06)
+    margin = max(0.06 * (high - low), 0.06, 0.5 * (_LEAST_SPAN - (high - low)))
     low, high = low - margin, high + margin
     parts = (1, 2, 3, 5, 7) if high - low < 0.9 else (1, 3) if high - low < 3.2 else (1,)
     shift = math.log10(factor)

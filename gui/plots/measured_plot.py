@@ -111,10 +111,16 @@ class MeasuredPlot(Canvas):
             self._x = self._y = decades(values, _unit(view)[1])
             return
         self._x = decades(points.batch if self.kind == "batch" else points.length, 1.0)
+        self._x.ticks = tuple(tick for tick in self._x.ticks if tick >= 1)  # there is no half a request
         logs = np.log(points.predicted / points.measured)
         spread = min(max(float(np.abs(logs).max(initial=0.0)) * 1.1, _LEAST_SPREAD), _MOST_SPREAD)
         ticks = tuple(t for t in _ERROR_TICKS if abs(math.log1p(t)) <= spread)
         self._y = Scale(-spread, spread, 1.0, ticks)
+
+    def height_name(self) -> str:
+        """What the vertical axis counts: "predicted, ms"."""
+        key = "y_measured" if self.kind == "measured" else "y_error"
+        return self._words(f"validating.plot.{key}", unit="" if self._view is None else _unit(self._view)[0])
 
     def _label(self, value: float) -> str:
         """What stands at the left of a grid line."""
@@ -163,7 +169,8 @@ class MeasuredPlot(Canvas):
         self._scale(view)
         shown = (self._label(value) for value in self._y.ticks)
         left = max(float(t.px(36)), 10 + max((draw.width(text) for text in shown), default=0.0))
-        top = self._legend(draw, view) + t.px(6)
+        above = self._legend(draw, view)
+        top = above + t.px(18)
         size = self.width() - left - 2, self.height() - top - t.px(20)
         self._rect = QRectF(left, top, max(20.0, size[0]), max(20.0, size[1]))
         self._px = self._py = np.zeros(0)
@@ -174,6 +181,7 @@ class MeasuredPlot(Canvas):
             draw.text(self._rect.center().x(), self._rect.center().y(), text, t.ink3, align="centre")
             return
         self._fit(view)
+        draw.text(0, above + t.px(7), self.height_name(), t.ink3)
         self._ground(draw)
         self._axes(draw, view)
         draw.painter.save()

@@ -102,7 +102,8 @@ def test_a_drop_of_measurements_on_another_workspace_opens_this_one(shown: Valid
     means = np.array(errors[::2])  # mean, then median of each run
     group = next(g for g in shown.view.groups if g.name == shown.view.figure)
     assert group.n == 8 and group.median == pytest.approx(float(np.median(np.abs(means))))
-    assert "Half of the 8 runs" in shown.heading.headline
+    assert "half of the 8 runs" in shown.heading.headline
+    assert shown.heading.headline.startswith("Per token: "), "which figure it is of"
 
 
 def test_several_files_that_hold_nothing_are_refused_with_the_reason(
