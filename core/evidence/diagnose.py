@@ -113,6 +113,14 @@ class Diagnosis:
     placed: tuple[Placed, ...]
     suspects: tuple[Suspect, ...]
 
+    @property
+    def heading(self) -> Phrase:
+        """What the suspects are: what explains a difference, or only the parts of the estimate."""
+        if any(suspect.what_if is not None for suspect in self.suspects):
+            return Phrase("diagnose.where.explained")
+        odd = any(one.state not in ("as_estimated", "no_estimate") for one in self.placed)
+        return Phrase(f"diagnose.where.{'unexplained' if odd else 'parts'}")
+
 
 def diagnose(
     scenario: Scenario, observed: Mapping[Observed, float], stated: Setting | None = None

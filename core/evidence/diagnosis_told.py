@@ -22,7 +22,7 @@ def diagnosis_text(found: Diagnosis, words: Words, of: Run | None = None) -> str
     if of is not None:
         lines.append(words("validating.diagnose.of_run", run=name_of(of)))
     lines += [words.phrase(placed.sentence) for placed in found.placed]
-    lines += ["", words("diagnose.suspects") if found.suspects else words("diagnose.none")]
+    lines += ["", words.phrase(found.heading) if found.suspects else words("diagnose.none")]
     for number, suspect in enumerate(found.suspects[:_MOST], 1):
         lines += [f"{number}. {suspect_title(suspect, words)}", f"   {words.phrase(suspect.evidence)}"]
         if suspect.cause is not None:

@@ -98,8 +98,8 @@ class DiagnosePage(Ground):
         self.table = GridTable(words("validating.diagnose.placed"), selects=False)
         self.table.fix_height()
         self.sentences = Text("caption", "ink2", wrap=True)
-        self.where = Text("body_semibold", "ink", words("validating.diagnose.where"))
-        self.suspects = CauseList(words("validating.diagnose.where"))
+        self.where = Text("body_semibold", "ink", words("diagnose.where.parts"), wrap=True)
+        self.suspects = CauseList(words("diagnose.where.parts"))
         self.suspects.tried.connect(self._try)
         right = self._right = QVBoxLayout()
         for widget in (self.head, self.table, self.sentences, self.where):
@@ -214,8 +214,10 @@ class DiagnosePage(Ground):
         self.table.show_table(columns, rows)
         self.table.setVisible(bool(rows))
         self.table.updateGeometry()
-        for widget in (self.head, self.where):
-            widget.setVisible(found is not None)
+        self.head.setVisible(found is not None)
+        self.where.setVisible(found is not None and bool(found.suspects))
+        if found is not None:
+            self.where.setText(words.phrase(found.heading))
         said = [words.phrase(one.sentence) for one in found.placed] if found is not None else []
         self.sentences.setText("\n".join(said))
         self.sentences.setVisible(bool(said))

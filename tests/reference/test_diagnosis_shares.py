@@ -71,3 +71,24 @@ def test_a_missed_target_is_said_though_the_value_is_within_the_range(scenario, 
     for found, icon in ((tight, "cross"), (loose, "tick")):
         _, rows = placed_table(diagnose(found, seen), words)
         assert rows[0].cells[-1].icon == icon
+
+
+def test_the_heading_promises_no_explanation_where_there_is_none(scenario):
+    expected = estimate(scenario).speed
+    usual = diagnose(scenario, {"time_per_output_token": expected.time_per_output_token.expected})
+    assert usual.heading.key == "diagnose.where.parts"
+    # Tokens four times as slow at the estimated throughput and first token: nothing is like that.
+    odd = {
+        "time_per_output_token": 4 * expected.time_per_output_token.expected,
+        "output_throughput": expected.output_throughput.expected,
+        "time_to_first_token": expected.time_to_first_token.expected,
+    }
+    found = diagnose(scenario, odd)
+    assert all(s.what_if is None for s in found.suspects)
+    assert found.heading.key == "diagnose.where.unexplained"
+    like = estimate(with_values(scenario, {"workload.users": 32})).speed
+    seen = {"time_to_first_token": like.time_to_first_token.expected}
+    assert diagnose(scenario, seen).heading.key == "diagnose.where.explained"
+    for language in ("en", "zh_CN"):
+        for one in (usual, found):
+            assert Words(language).has(one.heading.key)
