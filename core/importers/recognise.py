@@ -34,6 +34,7 @@ from core.spec.change import with_values
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.strict_json import shortened
+from core.words import Phrase
 
 Kind = Literal["document", "model", "hardware", "command"]
 MAX_NAME = 300
@@ -75,12 +76,15 @@ def _file(path: Path) -> Imported:
     if is_gguf(head):
         stem = re.sub(r"-\d{5}-of-\d{5}$", "", path.stem)
         return _model(model_from_gguf(read_gguf(path), shortened(stem)))
+    _refuse_kind(path, head)
     if path.name.lower().endswith(SUFFIX) or path.name.endswith(".index.json"):
         return _model(model_from_files(path))
     data = read_bounded(path, MAX_DOCUMENT_BYTES)
     found = _written(data)
     if found is not None:
         return found
+    if path.suffix.lower() in _TABLES:
+        raise UnreadableFile(Problem("file.other_kind", values={"kind": Phrase("file_kinds.table")}))
     tree = strict_json.parse(data)
     if path.name == CONFIG and _is_config(tree):
         return _model(model_from_files(path))
@@ -88,6 +92,33 @@ def _file(path: Path) -> Imported:
     if imported is None:
         raise UnreadableFile(Problem("file.unknown_kind"))
     return imported
+
+
+# What files of other programs begin with, and what such a file is called.
+_SIGNATURES = (
+    (b"\x89PNG", "picture"),
+    (b"\xff\xd8\xff", "picture"),
+    (b"GIF8", "picture"),
+    (b"%PDF", "pdf"),
+    (b"PK\x03\x04", "archive"),
+    (b"\x1f\x8b", "archive"),
+    (b"7z\xbc\xaf", "archive"),
+    (b"\xd0\xcf\x11\xe0", "office"),
+)
+_OFFICE = (".xlsx", ".xlsm", ".docx", ".pptx", ".ods", ".odt")
+_TABLES = (".csv", ".tsv")
+
+
+def _refuse_kind(path: Path, head: bytes) -> None:
+    """Raise UnreadableFile for a file whose first bytes or ending say that it is of another kind."""
+    ending = path.suffix.lower()
+    kind = next((kind for start, kind in _SIGNATURES if head.startswith(start)), "")
+    if kind == "archive" and ending in _OFFICE:
+        kind = "office"
+    if kind:
+        raise UnreadableFile(Problem("file.other_kind", values={"kind": Phrase(f"file_kinds.{kind}")}))
+    if ending == ".gguf":
+        raise UnreadableFile(Problem("file.not_gguf"))
 
 
 def _gguf_in(folder: Path) -> Path | None:

@@ -32,7 +32,10 @@ MOST_ROWS = 5_000_000
 _MOST_TOKENS = 10**9
 _HASHED = 512  # tokens of a block that one hash of a Mooncake trace stands for
 # Names of columns as they stand there, Chinese ones too; ``_plain_name`` has taken away their unit.
-_TIME = ("timestamp", "time", "arrived_at", "arrival_time", "arrival", "时间", "时间戳", "到达时间", "到达")
+_TIME = (
+    *("timestamp", "time", "arrived_at", "arrival_time", "arrival", "arrival_s", "arrival_time_s"),
+    *("timestamp_s", "time_s", "时间", "时间戳", "到达时间", "到达"),
+)
 _INPUT = (
     "input",
     "contexttokens",
@@ -40,6 +43,9 @@ _INPUT = (
     "input_tokens",
     "prompt_tokens",
     "num_prefill_tokens",
+    "prompt_length",
+    "prompt_len",
+    "input_len",
     "输入",
     "输入长度",
     "输入token",
@@ -54,6 +60,8 @@ _OUTPUT = (
     "output_tokens",
     "completion_tokens",
     "num_decode_tokens",
+    "generated_tokens",
+    "output_len",
     "输出",
     "输出长度",
     "输出token",

@@ -9,7 +9,7 @@ import pytest
 from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
 from core.cli import main
-from core.errors import InferometerError, InvalidScenario
+from core.errors import InferometerError, InvalidScenario, UnreadableFile
 from core.estimator import estimate
 from core.files.opening import open_document, paste_document
 from core.importers.recognise import apply_import, recognise
@@ -203,3 +203,25 @@ def test_a_maximum_length_is_not_lowered_without_a_word() -> None:
     assert said == [{"now": 40960, "before": 65536, "model": "Qwen3-8B"}]
     _, notes = apply_import(recognise("meta-llama/Llama-3.1-8B-Instruct"), base)
     assert not [n for n in notes if n.code == "importer.length_cut"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("a.json", b"\x89PNG\r\n\x1a\n\0\0", "a picture"),
+        ("a.xlsx", b"PK\x03\x04\0\0\0\0", "an office program"),
+        ("a.zip", b"PK\x03\x04\0\0\0\0", "a packed archive"),
+        ("a.pdf", b"%PDF-1.7 and more", "a PDF"),
+        ("a.csv", b"when,how\n1,2\n", "a table"),
+        ("a.gguf", b"version https://git-lfs.github.com/spec/v1\n", "does not begin like one"),
+    ],
+)
+def test_a_file_of_another_kind_is_called_what_it_is(
+    name: str, data: bytes, kind: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(UnreadableFile) as caught:
+        recognise(path)
+    sentence = Words("en").problem(caught.value.problems[0])
+    assert kind in sentence and "not text" not in sentence

@@ -226,3 +226,18 @@ def test_blank_lines_above_the_heading_count():
     with pytest.raises(UnreadableFile) as refused:
         parse_trace(b'\n{"timestamp": 0, "input": 1, "output": 1}\n[]\n')
     assert refused.value.problems[0].values["line"] == 3
+
+
+@pytest.mark.parametrize("head", ["arrival_s,prompt_tokens,output_tokens", "time_s,input_len,output_len"])
+def test_customary_names_of_columns_are_known(head):
+    trace = parse_trace(f"{head}\n0,10,1\n2,20,2\n".encode())
+    assert (trace.arrival.tolist(), trace.prompt.tolist(), trace.output.tolist()) == (
+        [0, 2],
+        [10, 20],
+        [1, 2],
+    )
+
+
+def test_all_columns_are_asked_for_at_once():
+    _, sentence = refused("when,how\n1,2\n")
+    assert all(name in sentence.partition("needs")[2] for name in ("timestamp", "input", "output"))
