@@ -23,6 +23,7 @@ from core.evidence.single_stream import Case
 from core.latency.local import LocalPlan
 from core.latency.offload import LEAST_COPIED_BATCH
 from core.model.operators import TOKENS
+from core.model.work import load_work
 from core.quantities import FloatArray
 
 SPREAD = {"decode": 0.045, "prefill": 0.07}  # of log errors, where the loss turns from squares to distances
@@ -132,6 +133,7 @@ class Problem:
                 self.signs[at, column[us]] += 1.0
         self.compute = np.array([kind == "compute" for _, _, kind in rows.signatures])
         self.is_fraction = np.array([not us for _, us, _ in rows.signatures])
+        self.least = np.where(self.compute, 0.0, -np.log(load_work().most_bandwidth))
         self._profiles()
         self._devices()
         self.allowed = np.concatenate([self._supported(), np.repeat(self._known_devices(), 2)])
@@ -212,8 +214,8 @@ class Problem:
         logs = self.values(x)[self.profile_of]
         factors = self.factors(x)[self.device_of]
         exponent = logs @ self.signs.T + np.where(self.compute[None, :], factors[:, 1:2], factors[:, 0:1])
-        clipped = self.is_fraction[None, :] & (exponent < 0)  # nothing is faster than the data sheet
-        value = np.exp(np.where(clipped, 0.0, exponent))
+        clipped = self.is_fraction & (exponent < self.least)  # nothing is faster than the data sheet
+        value = np.exp(np.where(clipped, self.least, exponent))
         host, copied = rows.host * value, rows.copied * value
         on_device = rows.may_copy & (copied.sum(1) < host.sum(1))
         body = rows.always * value + np.where(on_device[:, None], copied, host)

@@ -217,6 +217,8 @@ def _profile_for(engine: str, device: Identity[Accelerator], factors: Identity[F
     name = own if own != "generic" else base
     merged |= {"name": name, "engine": engine, "chain": [p["name"] for p in chain]}
     _scale(merged, engine, factors.it)
+    if device.it.memory_type.startswith("LPDDR"):
+        _slow_reads(merged)
     return Profile.model_validate_json(json.dumps(merged))
 
 
@@ -239,6 +241,14 @@ def _scale(merged: dict[str, Any], engine: str, factors: Factors) -> None:
             overheads[name] = {k: v * factors.of(name, engine, family, k) for k, v in value.items()}
         elif isinstance(value, int | float) and not isinstance(value, bool):
             overheads[name] = value * factors.of(name, engine, family)
+
+
+def _slow_reads(merged: dict[str, Any]) -> None:
+    """Kernels measured on faster memory do not reach its share of LPDDR."""
+    most = load_work().most_lpddr_bandwidth
+    for fits in merged["operators"].values():
+        for key, fit in fits.items():
+            fits[key] = {**fit, "em": min(most, fit["em"])}
 
 
 def _best(engine: str, device: Accelerator) -> str:

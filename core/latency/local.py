@@ -25,6 +25,7 @@ from core.latency.speculative import draft_of, tokens_per_step
 from core.latency.step import model_kind
 from core.model.operator_rows import operators_of
 from core.model.operators import FIRST_WINDOW, TOKENS, Layout, Operators, features
+from core.model.work import load_work
 from core.quantities import EXPECTED, FloatArray
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import Architecture
@@ -76,7 +77,8 @@ class Costs:
         slower /= self._rates.get(term.bound, 1.0)
         for name in term.fractions:
             slower /= self.profile.fractions[name]
-        return np.array([[max(1.0, slower)], [1.0]]) * term.seconds
+        least = 1.0 if term.bound == "compute" else 1.0 / load_work().most_bandwidth
+        return np.array([[max(least, slower)], [1.0]]) * term.seconds
 
     def microseconds(self, name: str) -> FloatArray:
         """A launch cost in seconds, (2, 1); nothing at the bound."""

@@ -54,11 +54,13 @@ class Shapes(Spec):
     softmax_operations: float = Field(ge=0)  # of one pair of query and key in one head, FP32
     power_exponent: float = Field(ge=0)  # rate x (W per TFLOP/s / full power)^exponent
     full_power_w_per_tflops: float = Field(gt=0)
+    most_power_w_per_tflops: float = Field(gt=0)  # more than this raises no rate
     old_instructions: dict[str, float]  # share of the peak that older matrix instructions reach
     padded_tokens: float = Field(ge=0)  # more are multiplied in a batch whose tiles are not full
     full_tile: float = Field(gt=0)
     score_bytes: float = Field(ge=0)  # of one pair and head, where scores are written
     plain_cache_read_by_each_head: tuple[str, ...]  # vendors; elsewhere once for a group of heads
+    two_dies: tuple[str, ...]  # devices whose two dies wait for each other in every layer
 
 
 @cache

@@ -68,15 +68,16 @@ class Term:
     bytes: FloatArray | None = None  # (K,)
 
 
-def multiply_peak(device: Accelerator, accumulate: str) -> float:
+def multiply_peak(device: Accelerator, accumulate: str, wide: bool = False) -> float:
     """FLOP/s that a fraction of one stands for.
 
     llama.cpp multiplies quantised weights on the INT8 units, at half their rate, which is the rate
-    of 16-bit products summed in 16 bit wherever both are known; F16 weights take the latter.
+    of 16-bit products summed in 16 bit wherever both are known; F16 weights and attention (``wide``)
+    take the latter.
     """
     if device.compute_capability == "6.1":
-        # Pascal has no fast 16-bit products, but four INT8 products in the time of one in FP32.
-        return 2 * peak_flops(device, "fp32")
+        # No fast 16-bit products, but four INT8 products in the time of one in FP32.
+        return (1 if wide else 2) * peak_flops(device, "fp32")
     reached = load_shapes().old_instructions.get(device.architecture, 1.0) if accumulate == "fp16" else 1.0
     if accumulate == "fp16" and device.peak_tflops.fp16_fp16acc is not None:
         return reached * max(device.peak_tflops.fp16_fp16acc * 1e12, peak_flops(device, "fp32"))
@@ -86,18 +87,21 @@ def multiply_peak(device: Accelerator, accumulate: str) -> float:
     return reached * peak_flops(device, best)
 
 
-def read_key(weights: WeightFormat, bits: float) -> str:
-    """Which fraction of the bandwidth matrices of so many bits a weight are read at."""
+def read_keys(weights: WeightFormat, bits: float) -> tuple[str, ...]:
+    """Which fractions of the bandwidth matrices of so many bits a weight are read at.
+
+    The simple GGUF types are read as K-quants of as many bits, times what was measured of their own.
+    """
     if bits >= _WIDE:
-        return "read_16"
+        return ("read_16",)
     if bits >= _EIGHT_BIT:
-        return "read_8"
+        return ("read_8",)
     name = weights.gguf.upper() if weights.gguf else weights.key
     if name.startswith(("MXFP4", "mxfp4", "NVFP4", "nvfp4")):
-        return "read_mxfp4"
-    if weights.gguf and name not in _SIMPLE:
-        return "read_k"
-    return "read_4"
+        return ("read_mxfp4",)
+    if weights.gguf:
+        return ("read_k", "read_simple") if name in _SIMPLE else ("read_k",)
+    return ("read_4",)
 
 
 def multiply_key(weights: WeightFormat, bits: float) -> str:
@@ -126,13 +130,15 @@ class WorkList:
         self.host, self.place, self.fused = host, place, flash_attention
         self.scale = scale
         self.peak = multiply_peak(device, accumulate)
+        self.wide_peak = multiply_peak(device, accumulate, wide=True)
         self.scalar = peak_flops(device, "fp32")
         self.bandwidth = device.memory_bandwidth_gbps * 1e9
         self.width = operators.flops.shape[1] + 2
         power = device.tdp_w or 0.0
         self.shapes = shapes = load_shapes()
-        full = shapes.full_power_w_per_tflops * self.peak / 1e12
-        tight = full / power if power and device.kind == "gpu" else 1.0
+        self.two_dies = device.name in shapes.two_dies
+        each = min(power / (self.peak / 1e12), shapes.most_power_w_per_tflops)
+        tight = shapes.full_power_w_per_tflops / each if power and device.kind == "gpu" else 1.0
         self.narrow = (arch.hidden + shapes.narrow_hidden) / arch.hidden * tight**shapes.power_exponent
 
     def terms(self) -> tuple[Term, ...]:
@@ -164,12 +170,12 @@ class WorkList:
             moved[MICRO_BATCHES], moved[ONE] = moved[ONE], 0.0  # once a micro-batch
             flops[PADDING] = flops[TOKENS]
         bits = self.operators.stored_bits[tensor_class] * self._scale(expert)
-        reads = ("read", read_key(self.weights, bits), *(("read_experts",) if expert else ()))
+        reads = ("read", *read_keys(self.weights, bits), *(("read_experts",) if expert else ()))
         beside = "multiply_experts" if bits < _WIDE else "multiply_experts_16"
         multiplies = ("multiply", multiply_key(self.weights, bits), *((beside,) if expert else ()))
         share = self.place.head if row.key == "head" else self.place.experts if expert else self.place.layers
         if share < 1:
-            yield self._compute(row.key, flops * (1 - share), multiplies, self.narrow)
+            yield self._compute(row.key, flops * (1 - share), multiplies, self.narrow, bits)
             yield self._memory(row.key, moved * (1 - share), reads)
         if share > 0:
             yield from self._on_host(row.key, flops * share, moved * share, reads, multiplies)
@@ -266,6 +272,7 @@ class WorkList:
             "latent_layer": float(operators.latent_layers),
             "recurrent_layer": float(operators.recurrent_layers),
             "crossing": self.place.crossings,
+            "second_die_layer": float(operators.layers) if self.two_dies else 0.0,
         }
         for name, count in counts.items():
             each = np.zeros(self.width)
@@ -278,8 +285,16 @@ class WorkList:
         sequences[SEQUENCES] = 1.0
         yield Term("overhead", "launch", "always", sequences, (), "sequence")
 
-    def _compute(self, key: str, flops: FloatArray, fractions: tuple[str, ...], penalty: float = 1.0) -> Term:
-        return Term(key, "compute", "always", flops / self.peak, fractions, "", penalty, flops)
+    def _compute(
+        self,
+        key: str,
+        flops: FloatArray,
+        fractions: tuple[str, ...],
+        penalty: float = 1.0,
+        bits: float = _WIDE,
+    ) -> Term:
+        peak = self.peak if bits < _WIDE else self.wide_peak
+        return Term(key, "compute", "always", flops / peak, fractions, "", penalty, flops)
 
     def _memory(self, key: str, moved: FloatArray, fractions: tuple[str, ...], penalty: float = 1.0) -> Term:
         return Term(key, "bandwidth", "always", moved / self.bandwidth, fractions, "", penalty, bytes=moved)

@@ -23,6 +23,7 @@ class Work:
     recurrent_kernels: float  # the same of a recurrent layer
     send_start_us: float  # hand-over from stage to stage
     most_bandwidth: float  # share of the data sheet's that a factor lifts a kernel to at most
+    most_lpddr_bandwidth: float  # the same where kernels were measured on other memory
 
 
 @cache

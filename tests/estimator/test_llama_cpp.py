@@ -192,7 +192,9 @@ def test_profiles_follow_the_device_and_the_back_end():
     assert name("Radeon RX 7900 XTX", "vulkan") == "Vulkan, Radeon"
     assert name("RTX 4090", "vulkan") == "Vulkan"
     assert name("Apple M2 Ultra") == "Metal, M1 and M2"
+    assert name("Apple M1 Max") == "Metal, M1"
     assert name("Apple M4 Pro") == "Metal"
+    assert name("P100 PCIe 16GB") == "CUDA, Pascal"  # its memory is no reason to count as an A100
     assert name("Arc B580") == "SYCL"
     assert name("Grace CPU") == "CPU"
     assert name("Apple M4 Pro", engine="mlx") == "generic"
@@ -210,9 +212,11 @@ def test_profiles_are_whole_and_their_fractions_sound(engine):
         # scatter that the step cuts off.
         for key, fraction in profile.fractions.items():
             kind = key.partition("_")[0]
-            beside = key in ("read", "multiply") or "experts" in key
+            beside = key in ("read", "multiply", "read_simple") or "experts" in key
             common = profile.fractions[kind] if kind in ("read", "multiply") and not beside else 1.0
             assert 0 < fraction * common <= (2.0 if beside else 1.1), (name, key)
+        simple = profile.fractions["read"] * profile.fractions["read_k"] * profile.fractions["read_simple"]
+        assert simple <= 1.0, name
         assert all(us >= 0 for us in profile.microseconds.values()), name
         for band in (profile.spread, profile.spread_unseen):
             assert band.decode[0] <= 1 <= band.decode[1] and band.prefill[0] <= 1 <= band.prefill[1]
@@ -266,3 +270,29 @@ def test_on_apple_plain_attention_reads_the_cache_for_each_head(device, model, w
 
     assert grown(flash_attention=False) == pytest.approx(measured, rel=0.25)
     assert grown() < 0.3 * measured
+
+
+def test_cards_without_matrix_units_stay_below_their_peaks():
+    # A P100 sums in 16 bit at twice its rate in 32 bit and has no INT8 products; a GTX 1080 Ti has these,
+    # and multiplies 16-bit weights in 32 bit.
+    for name, weights, peak in (
+        ("P100 PCIe 16GB", "gguf_q4_k_m", 0.75 * 18.7e12),
+        ("P100 PCIe 16GB", "gguf_f16", 0.95 * 18.7e12),
+        ("GTX 1080 Ti", "gguf_f16", 0.95 * 11.34e12),
+    ):
+        one = plan("meta-llama/Llama-3.1-8B-Instruct", name, weights)
+        took = float(seconds(one, 0.0, 0.0, 512.0)[EXPECTED][0])
+        products = 512 * 2 * 6.98e9  # of the layers; the head multiplies one token
+        assert products / took < peak, (name, weights)
+
+
+def test_two_dies_and_formats_nobody_measured_are_as_fast_as_their_kin():
+    def rate(device, weights="gguf_q4_k_m"):
+        one = plan("meta-llama/Llama-3.1-8B-Instruct", device, weights)
+        return 1 / float(seconds(one, 1.0, 256.0)[EXPECTED][0])
+
+    # 819 and 800 GB/s behind two dies each; one generation apart.
+    assert 1.0 < rate("Apple M3 Ultra") / rate("Apple M2 Ultra") < 1.15
+    # A smaller file of as many bits is not slower by more than the scatter of the measurements.
+    for device in ("RTX 4090", "RTX 5090", "Apple M3 Max (40-core GPU)", "Apple M2 Max"):
+        assert 0.97 < rate(device, "gguf_q4_0") / rate(device) < 1.1, device
