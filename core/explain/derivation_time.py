@@ -133,24 +133,30 @@ def _first_token(point: Estimate, service: Service, speed: Speed) -> tuple[Step,
         again = Sym("R", terms["again"], "tokens", "R")
         tokens = prompt + add(given("read_again", again, _LOAD, "preemption"))
     count = add(worked("prompt_steps", "m", largest(tokens / room, 1), "count", Phrase(_ENGINE)))
+    if plan.stages > 1:
+        add(given("stages", Sym("s", float(plan.stages), "count", "s"), _INPUT))
     added = add(_added(terms, count, mixed, decode, plan))
     stages = Sym("s", float(plan.stages), "count", "s")
     work: Expr = added if plan.stages == 1 else added + (stages - 1) * mixed / stages
     own_time = work
     if not over.separate_prompts:
         own_time = work + count * decode if plan.stages == 1 else work + count * decode / stages
-    factor = Sym("κ", over.own_prefill, "share", "kappa", r"\kappa")
-    reads = own_time + (factor - 1) * work
+    reads = own_time
+    if over.own_prefill != 1.0:
+        factor = Sym("κ", over.own_prefill, "share", "kappa", r"\kappa")
+        reads = own_time + (add(given("own_factor", factor, _PROFILE)) - 1) * work
     own = add(worked("own_prefill", "own", reads, "s", Phrase(_PROFILE), "prefill"))
-    server = Sym("t_0", terms["server"], "s", "t_0")
+    server = add(given("server", Sym("t_0", terms["server"], "s", "t_0"), _PROFILE))
     base = add(worked("base", "base", server + decode / 2, "s", Phrase(_PROFILE)))
-    others = Sym("b", terms["inside"], "count", "b")
-    before, wait = Sym("s_1", terms["before"], "share", "s_1"), Sym("w", terms["wait"], "s", "w")
+    others = add(given("inside", Sym("b", terms["inside"], "count", "b"), _LOAD, "continuous_batching"))
+    before = add(given("read_before", Sym("s_1", terms["before"], "share", "s_1"), _LOAD))
+    wait = add(given("step_under_way", Sym("w", terms["wait"], "s", "w"), _LOAD))
     ahead = (others - 1) * (before * added + wait)
     if terms["full"]:
-        ahead = ahead + Sym("z", terms["full"], "count", "z") * decode
+        ahead = ahead + add(given("steps_full", Sym("z", terms["full"], "count", "z"), _LOAD)) * decode
     if terms["busy"]:
-        ahead = ahead + Sym("ρ", terms["busy"], "share", "rho", r"\rho") * own_time
+        busy = add(given("busy", Sym("ρ", terms["busy"], "share", "rho", r"\rho"), _LOAD))
+        ahead = ahead + busy * own_time
     first = add(worked("others", "others", ahead, "s", Phrase(_LOAD), "queueing"))
     for step in _queue(point, service, speed, terms["inside"], base + own + first):
         queue = add(step)
@@ -172,13 +178,20 @@ def _queue(point: Estimate, service: Service, speed: Speed, inside: float, first
     users, places = Sym("C_r", here, "count", "C_r"), Sym("b", inside, "count", "b")
     whole = worked("in_engine", "T_e", first + (output - 1) * each, "s", Phrase(_LOAD), "latency")
     wait = worked("queue", "queue", (users / places - 1) * whole.symbol, "s", Phrase(_LOAD), "queueing")
-    return (whole, wait) if isclose(wait.value, waited, rel_tol=1e-6) else (plain,)
+    shown = (
+        given("output", output, _INPUT),
+        given("tpot", each, _LOAD, "tpot", "time_per_output_token"),
+        whole,
+        given("users_here", users, _INPUT, "concurrency"),
+        wait,
+    )
+    return shown if isclose(wait.value, waited, rel_tol=1e-6) else (plain,)
 
 
 def _added(terms: dict[str, float], count: Sym, mixed: Sym, decode: Sym, plan: StepPlan) -> Step:
     """What one prompt adds to the steps it shares: D."""
-    less = mixed - decode if not plan.overheads.separate_prompts else mixed
-    whole = count * largest(less, 0)
+    # An engine that reads prompts in steps of their own holds up the others for all of such a step.
+    whole = count * (mixed if plan.overheads.separate_prompts else largest(mixed - decode, 0))
     if plan.stages > 1:
         whole = whole / Sym("s", float(plan.stages), "count", "s")
     if terms["together"] > 1:
@@ -204,17 +217,27 @@ def _per_token(point: Estimate, service: Service) -> tuple[Step, ...]:
         tokens = decode / per_step if plan.tokens_per_step != 1.0 else decode * 1
         return (*steps, worked("tpot", "TPOT", tokens, "s", Phrase(_LOAD), "tpot"))
     output = Sym("O", lengths.output, "tokens", "O")
+    steps.append(given("output", output, _INPUT))
     count = output - 1 if plan.tokens_per_step == 1.0 else (output - 1) / per_step
     own = worked("own_decode", "own", count * decode, "s", Phrase(_PROFILE), "decode")
     mixed, carriers = Sym("t_m", terms["mixed"], "s", "t_m"), Sym("m", terms["carriers"], "count", "m")
     steps += [own, given("mixed_step", mixed, _PROFILE, "chunked_prefill")]
     added = _added(terms, carriers, mixed, decode, plan)
     others, share = Sym("b", terms["inside"], "count", "b"), Sym("u", terms["beside"], "share", "u_b")
+    carried = [given("carriers", carriers, _ENGINE)]
+    if plan.stages > 1:
+        carried.append(given("stages", Sym("s", float(plan.stages), "count", "s"), _INPUT))
+    if terms["together"] > 1:
+        carried.append(given("prompts_together", Sym("q", terms["together"], "count", "q"), _LOAD))
+    shared = (
+        given("inside", others, _LOAD, "continuous_batching"),
+        given("read_beside", share, _LOAD),
+    )
     held_up = worked(
         "held_up", "held", (others - 1) * share * added.symbol, "s", Phrase(_LOAD), "prefill_interference"
     )
     total = worked("tpot", "TPOT", (own.symbol + held_up.symbol) / (output - 1), "s", Phrase(_LOAD), "tpot")
-    return (*steps, added, held_up, total)
+    return (*steps, *carried, added, *shared, held_up, total)
 
 
 def _rates(point: Estimate, speed: Speed, key: str) -> tuple[Step, ...]:

@@ -37,6 +37,7 @@ CHANGES = {
     "textbook": (0, {"engine.name": "textbook", "workload.users": 2}),
     "prefix": (1, {"workload.shared_prefix_tokens": 2048}),
     "rate": (0, {"workload.load": "requests", "workload.request_rate": 2.0}),
+    "slow_rate": (0, {"workload.load": "requests", "workload.request_rate": 0.5}),
     "too_fast": (0, {"workload.load": "requests", "workload.request_rate": 50.0}),
     "does_not_fit": (1, {"precision.weights": "bf16"}),
     "queue": (0, {"workload.users": 100}),
@@ -277,3 +278,23 @@ def test_own_prompt_of_one_stage_adds_no_zero(scenario):
     assert found is not None
     own = next(step for step in found.steps if step.symbol.name == "own")
     assert "+ 0" not in own.formula_text and "0 +" not in own.formula_text
+
+
+@pytest.mark.parametrize(
+    "name", ["8b", "32b", "v3", "stages", "sglang", "trtllm", "mtp", "queue", "batch", "slow_rate"]
+)
+@pytest.mark.parametrize("key", ["time_to_first_token", "time_per_output_token"])
+def test_every_symbol_of_a_time_is_introduced_before_it_is_used(estimates, name, key):
+    working = derive(estimates[name], key)
+    known = set()
+    for step in working.steps:
+        used = {symbol.name for symbol in symbols_of(step.formula)} - {step.symbol.name}
+        assert used <= known, (step.symbol.name, used - known)
+        known.add(step.symbol.name)
+
+
+def test_prompts_in_steps_of_their_own_hold_up_for_the_whole_step(estimates):
+    """There is nothing to take away from it, so no largest-of-one-thing-and-nothing is written."""
+    for key in ("time_to_first_token", "time_per_output_token"):
+        told = as_text(derive(estimates["sglang"], key), WORDS)
+        assert "max(t_m, 0)" not in told and "m · t_m" in told
