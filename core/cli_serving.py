@@ -174,7 +174,8 @@ def _recommend(options: argparse.Namespace, words: Words) -> str:
     scenario = _opened(options, {})
     if options.models:
         known = _last(what_runs(scenario))
-        return report.what_runs_json(known) if options.json else report.what_runs_text(known, words)
+        tokens = scenario.workload.tokens_per_request
+        return report.what_runs_json(known) if options.json else report.what_runs_text(known, words, tokens)
     state = _last(recommend(scenario, max(0, options.verify)))
     if options.json:
         return report.recommendation_json(state, words)

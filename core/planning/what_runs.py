@@ -44,6 +44,11 @@ class WhatRuns:
     total: int
     finished: bool
 
+    @property
+    def too_short(self) -> int:
+        """Models whose context is less than a request of the workload."""
+        return self.searched - self.too_large - len(self.runs)
+
 
 def what_runs(scenario: Scenario, portion: int = _PORTION) -> Iterator[WhatRuns]:
     """All models of the catalogue on the scenario's devices, engine, load and targets.

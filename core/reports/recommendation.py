@@ -271,8 +271,8 @@ def _offer(offer: Offer) -> dict[str, Any]:
     return tree
 
 
-def what_runs_text(state: WhatRuns, words: Words) -> str:
-    """The largest good models, then those that miss a target."""
+def what_runs_text(state: WhatRuns, words: Words, tokens: int) -> str:
+    """The largest good models, then those that miss a target; ``tokens`` of one request of the workload."""
     columns = ("model", "format", "longest", "users", "first_token", "per_token")
     rows = [[words(f"recommend.columns.{key}") for key in columns]]
     good = [r for r in state.runs if r.good]
@@ -280,10 +280,13 @@ def what_runs_text(state: WhatRuns, words: Words) -> str:
     rows.extend(_runs_row(runs) for runs in shown)
     values = {
         "good": show_count(len(good)),
+        "near": show_count(len(state.runs) - len(good)),
         "total": show_count(state.total),
         "large": show_count(state.too_large),
     }
-    head = words("recommend.what_runs.headline", **values)
+    if state.too_short:
+        values |= {"short": show_count(state.too_short), "tokens": show_count(tokens)}
+    head = words(f"recommend.what_runs.headline{'_short' if state.too_short else ''}", **values)
     if len(rows) == 1:
         return f"{head}\n"
     lines = [f"  {line}" for line in table(rows, right=range(2, 6))]
@@ -312,7 +315,8 @@ def _runs_row(runs: Runs) -> list[str]:
 def what_runs_json(state: WhatRuns) -> str:
     """All models that start.
 
-    ``{"format", "schema", "searched", "total", "too_large", "models": [{"id", "good", "longest", offer}]}``
+    ``{"format", "schema", "searched", "total", "too_large", "too_short",
+    "models": [{"id", "good", "longest", offer}]}``
     """
     return to_json(
         {
@@ -321,6 +325,7 @@ def what_runs_json(state: WhatRuns) -> str:
             "searched": state.searched,
             "total": state.total,
             "too_large": state.too_large,
+            "too_short": state.too_short,
             "models": [
                 {
                     "id": r.model.id,

@@ -134,7 +134,12 @@ def _models_counted(state: WhatRuns, scenario: Scenario, words: Words) -> str:
     place = f"{show_count(scenario.deployment.accelerators)} × {scenario.accelerator.name}"
     good = sum(runs.good for runs in state.runs)
     values = {"good": show_count(good), "near": show_count(len(state.runs) - good)}
-    return words("recommending.models_detail", hardware=place, large=show_count(state.too_large), **values)
+    values |= {"hardware": place, "large": show_count(state.too_large)}
+    if not state.too_short:
+        return words("recommending.models_detail", **values)
+    values |= {"short": show_count(state.too_short)}
+    tokens = show_count(scenario.workload.tokens_per_request)
+    return words("recommending.models_detail_short", tokens=tokens, **values)
 
 
 def near_reason(offer: Offer, words: Words) -> str:

@@ -1,12 +1,13 @@
 """The search for hardware against an exhaustive one, and the search for models."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
 from core.catalog.accelerators import load_accelerator
-from core.catalog.models import load_model
+from core.catalog.models import all_models, load_model
 from core.cli import main
 from core.errors import NotFound
 from core.estimator import estimate
@@ -19,7 +20,14 @@ from core.planning.recommend import recommend, verified_one
 from core.planning.search_space import combinations, weight_formats
 from core.planning.verify import confirmed
 from core.planning.what_runs import what_runs
-from core.reports.recommendation import changes_of, nearest, recommendation_json, recommendation_text
+from core.reports.recommendation import (
+    changes_of,
+    nearest,
+    recommendation_json,
+    recommendation_text,
+    what_runs_json,
+    what_runs_text,
+)
 from core.reports.recommendation import settings as settings_said
 from core.spec.change import with_values
 from core.words import Words
@@ -435,3 +443,21 @@ def test_the_command_refuses_a_vendor_that_is_none(samples, tmp_path, capsys):
     said = capsys.readouterr()
     assert said.out == "" and "Acme" in said.err
     assert last(recommend(with_values(base, {"search.vendors": ("nvidia",)}))).total > 0
+
+
+@pytest.mark.parametrize("tokens", [600, 40_000])
+def test_every_model_of_the_catalogue_is_counted(samples, tokens):
+    """Those that take less than a request of the workload are told, too."""
+    base = scenario_file.load(samples[0])
+    changes = {"workload.prompt_tokens": tokens - 100, "workload.output_tokens": 100}
+    base = with_values(base, {"engine.max_model_len": 65_536, **changes})
+    state = last(what_runs(base))
+    lengths = [m.max_context for m in all_models()]
+    assert state.too_short == sum(0 < (most or 0) < tokens for most in lengths)
+    assert (tokens == 600) == (state.too_short == 0)
+    head = what_runs_text(state, Words("en"), tokens).splitlines()[0]
+    counts = re.findall(r"\d[\d,]*", head.removesuffix(f" of {tokens:,} tokens."))
+    good, total, near, large, *short = (int(count.replace(",", "")) for count in counts)
+    assert total == state.total
+    assert good + near + large + sum(short) == total
+    assert json.loads(what_runs_json(state))["too_short"] == sum(short)

@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 from core.catalog.accelerators import load_accelerator
 from core.planning.recommend import Recommendation, recommend
 from core.planning.what_runs import WhatRuns, what_runs
+from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui.contents import recommend as content
@@ -214,3 +215,13 @@ def test_what_nobody_measured_is_said_beside_the_sentence_and_each_model(scenari
     assert all("Nobody measured" in row.cells[1].tip and "Nobody measured" in row.spoken for row in marked)
     line, rows = shown("H100 SXM5 80GB")
     assert "Nobody" not in line and not rows[0].cells[1].icon
+
+
+def test_models_that_are_too_short_for_a_request_are_counted(scenario: Scenario) -> None:
+    changes = {"engine.max_model_len": 65_536, "workload.prompt_tokens": 40_000}
+    asked = with_values(scenario, changes)
+    *_, state = what_runs(asked)
+    assert state.too_short > 0
+    for words in (Words("en"), Words("zh_CN")):
+        line = content.headline(Found(state, 0.1), asked, words)[1]
+        assert str(state.too_short) in line and f"{asked.workload.tokens_per_request:,}" in line
