@@ -79,7 +79,7 @@ def parse_quantity(text: str, unit: str = "") -> float:
 
     Accepts ``8k``, ``32K``, ``1.5M``, ``7B``, ``128Ki``, ``24GB``, ``24 GiB``, ``≤ 100 ms``, ``90 %``,
     ``2 req/s``, ``2万``, full width, grouping by space, apostrophe or underscore, and both decimal marks.
-    Raises InvalidScenario with the code ``number.unreadable`` or ``number.unit``.
+    Raises InvalidScenario with the code ``number.unreadable``, ``number.too_large`` or ``number.unit``.
     """
     if not text.isascii():
         text = text.translate(_FULL_WIDTH)  # as an input method may leave it
@@ -93,7 +93,9 @@ def parse_quantity(text: str, unit: str = "") -> float:
     if match["sign"] in ("-", "−"):
         value = -value
     factor = _factor(match["rest"].strip(), unit)
-    if factor is None or not math.isfinite(value * factor):
+    if factor is not None and not math.isfinite(value * factor):
+        raise InvalidScenario(Problem("number.too_large", values={"text": text}))
+    if factor is None:
         raise InvalidScenario(Problem("number.unit", values={"text": text, "unit": unit}))
     return value * factor
 

@@ -110,7 +110,9 @@ def _given(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return shortened(value) if isinstance(value, str) else shortened(repr(value))
+    if isinstance(value, str):
+        return shortened(value) if value.strip() else '""'  # a sentence about nothing would end in nothing
+    return shortened(repr(value))
 
 
 def _plain(limit: Any) -> str:

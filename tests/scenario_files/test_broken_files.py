@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from core.errors import InferometerError
+from core.errors import InferometerError, InvalidScenario
 from core.files import scenario_file
 from core.files.opening import open_document
+from core.units import parse_quantity
 from core.words import Words
 
 Edit = Callable[[dict[str, Any]], object]
@@ -216,3 +217,21 @@ def test_only_the_first_problems_are_told(samples: list[Path], tmp_path: Path) -
 def test_text_is_taken_as_well(samples: list[Path]) -> None:
     text = samples[0].read_text(encoding="utf-8")
     assert scenario_file.loads(text) == scenario_file.load(samples[0])
+
+
+def test_an_empty_text_is_shown_where_a_number_is_wanted(samples: list[Path]) -> None:
+    tree = json.loads(samples[0].read_text(encoding="utf-8"))
+    tree["workload"]["users"] = ""
+    with pytest.raises(InferometerError) as caught:
+        scenario_file.loads(json.dumps(tree))
+    told = Words("en").problem(caught.value.problems[0])
+    assert told == 'workload.users must be a whole number, but is "".'
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("1e309", "too_large"), ("-1e999 GB", "too_large"), ("5 apples", "unit")]
+)
+def test_a_number_beyond_all_is_not_called_a_unit(text: str, code: str) -> None:
+    with pytest.raises(InvalidScenario) as caught:
+        parse_quantity(text, "GB")
+    assert caught.value.problems[0].code == f"number.{code}"

@@ -95,7 +95,7 @@ def test_parameters_are_counted_in_billions_as_people_write_them(text: str, valu
         ("1001", USERS, True, "number.between"),
         ("4 GB", SECONDS, False, "number.unit"),
         ("nan", SECONDS, False, "number.unreadable"),
-        ("1e999", SECONDS, False, "number.unit"),
+        ("1e999", SECONDS, False, "number.too_large"),
     ],
 )
 def test_what_cannot_be_is_refused_with_a_reason_that_has_words(
