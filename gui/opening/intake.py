@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 OpenDocument = Callable[[Path], object]
 ShowNotes = Callable[[str, Sequence[tuple[str, str]]], object]
-_SUBJECT = "file"
+_SUBJECT, _TRACE = "file", "trace"  # a trace is opened too: the last of both is spoken of
 _OF_MODELS = (".gguf", ".safetensors")
 _CALIBRATION = ".calibration.json"
 
@@ -293,6 +293,7 @@ class Intake(QObject):
     def _tell(self, kind: str, text: str, links: Sequence[Link], dismiss: bool = True) -> None:
         own: Link = (self._words("window.dismiss"), self.dismiss)
         self.told.emit()
+        self._messages.drop(_TRACE)
         self._messages.tell(_SUBJECT, kind, text, [*links, own] if dismiss else list(links), passing=True)
 
 

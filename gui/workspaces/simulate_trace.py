@@ -90,7 +90,11 @@ class TraceKeeper(QObject):
     def _on_failed(self, problems: tuple[Problem, ...]) -> None:
         messages, words = self._context.messages, self._words
         dismiss = (words("window.dismiss"), lambda: messages.drop("trace"))
-        messages.tell("trace", "bad", words.problem(problems[0]), [dismiss])
+        reason = words.problem(problems[0])
+        if self.path is not None and self.path.name not in reason:
+            reason = words("window.file_problem", name=self.path.name, reason=reason)
+        messages.drop("file")  # one thing is opened at a time, and the last one is spoken of
+        messages.tell("trace", "bad", reason, [dismiss], passing=True)
         self.path = None
         self.changed.emit()
 

@@ -194,8 +194,14 @@ def test_a_broken_trace_says_which_line(
     trace.write_text("timestamp,input,output\n0,200,20\n1,-5,30\n", encoding="utf-8")
     shown.traces.read(trace)
     qtbot.waitUntil(lambda: bool(window.workspace.messages.text_of("trace")), timeout=WAIT_MS)
-    assert "3" in window.workspace.messages.text_of("trace")
+    said = window.workspace.messages.text_of("trace")
+    assert "3" in said and said.startswith("bad.csv: ")
     assert window.document.scenario == before
+    window.files.intake.take_text("no such model as this")  # what is opened next is spoken of alone
+    assert window.workspace.messages.text_of("file") and not window.workspace.messages.text_of("trace")
+    shown.traces.read(trace)
+    qtbot.waitUntil(lambda: bool(window.workspace.messages.text_of("trace")), timeout=WAIT_MS)
+    assert not window.workspace.messages.text_of("file")
 
 
 def test_a_trace_that_is_not_there_is_asked_for(
