@@ -11,6 +11,7 @@ from pathlib import Path
 
 from core import console
 from core.command_parser import CommandParser
+from core.strict_json import shortened
 from core.version import VERSION
 from core.words import LANGUAGES, Words
 
@@ -96,7 +97,11 @@ def _commands_told(words: Words) -> str:
 def _window(arguments: list[str], words: Words, begun: float) -> int:
     options = window_parser(words).parse_args(arguments)
     if not _has_display():
-        console.say(words("window.cli.no_display"))
+        given = options.file
+        if given is not None and len(given.parts) == 1 and not given.suffix and not given.exists():
+            console.say(words("window.cli.no_command", name=shortened(str(given))))
+        else:
+            console.say(words("window.cli.no_display"))
         return 2
     fine = not options.smoke or options.file is None or _opens(options.file, words)
     from gui import app as application

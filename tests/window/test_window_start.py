@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtGui import QImage
 
 from core.spec.scenario import Scenario
+from gui import main as started
 from gui.kept.crash import CrashLog
 from gui.kept.preferences import Preferences
 from gui.kept.recent import RecentFiles
@@ -181,3 +182,14 @@ def test_the_system_may_ask_for_a_file(root: Path, tmp_path: Path, samples: list
     line = [sys.executable, "-c", code, str(samples[1])]
     done = subprocess.run(line, capture_output=True, text=True, check=False, env=environ, cwd=tmp_path)
     assert done.stdout.strip() == str(samples[1]), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "told"), [("bogus", "no command bogus and no file"), ("missing.json", "no display")]
+)
+def test_a_command_that_is_none_is_told_without_a_display(
+    given: str, told: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(started, "_has_display", lambda: False)
+    assert started.main([given]) == 2
+    assert told in capfd.readouterr().err
