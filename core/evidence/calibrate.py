@@ -24,7 +24,7 @@ from core.evidence.calibration_fit import (
     solve,
 )
 from core.evidence.calibration_rows import Linear, Rows, linear_of, rows_of
-from core.evidence.measure_next import Measurement, measurements
+from core.evidence.measure_next import Measurement, plan_of
 from core.evidence.pairing import Comparison, Pair
 from core.evidence.repeats import contradiction, settings_of, too_few, without_copies
 from core.quantities import FloatArray
@@ -133,7 +133,8 @@ def calibrate(
             "source": _sources(pairs, chosen),
         }
     )
-    factors = _factors(model, phi, rows, linear)
+    factors, plan = _factors(model, phi, rows, linear), plan_of(base, rows, linear)
+    beyond = (Phrase("calibrate.remarks.beyond", {"names": _names(plan.beyond)}),) if plan.beyond else ()
     return CalibrationResult(
         calibration,
         factors,
@@ -141,8 +142,8 @@ def calibrate(
         before,
         after,
         (),
-        (*doubts, *found.remarks),
-        measurements(base, rows, linear),
+        (*doubts, *found.remarks, *beyond),
+        plan.runs,
     )
 
 
@@ -181,7 +182,7 @@ def _refusal(
     linear: Linear | None,
     chosen: Sequence[tuple[int, Comparison]] = (),
 ) -> CalibrationResult:
-    plan = () if base is None else measurements(base, rows, linear)
+    plan = () if base is None else plan_of(base, rows, linear).runs
     if linear is None:
         return CalibrationResult(None, (), (), 0.0, 0.0, refused, (), plan)
     median = float(np.median(absolute(linear.errors)))

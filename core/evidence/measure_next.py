@@ -1,7 +1,11 @@
-"""What to measure next: the three runs that tell the factors apart best, beside those there are.
+"""What to measure next: the three runs that tell most of what is not known yet, beside those there are.
 
-Each run moves the factors by its own slopes; that one is taken whose figures add most to the logarithm of
-the determinant of the information, then the next beside it.
+Each run moves the factors by its own slopes.  That one is taken after which least is left of
+
+    sum over the factors of (variance now) / (variance before any run)
+
+then the next beside it (A-optimal design in units of the priors).  A factor that is known already has little
+to give to that sum, however sharply a run would tell it once more.
 """
 
 from dataclasses import dataclass
@@ -23,6 +27,8 @@ from core.spec.scenario import Scenario
 from core.spec.workload import Workload
 
 RUNS = 3
+_STILL, _BEYOND = 1e-4, 0.64  # slope of a time that does not move; share that is left with every load run
+_TELLING = 0.03  # of a prior's variance, from which on a run is said to tell a factor
 _USERS = (1, 8, 32, 128)
 _LENGTHS = ((128, 256), (1024, 512), (4096, 64), (16384, 32))  # prompt, answer
 _FIGURES: tuple[tuple[str, Group], ...] = (("ttft", "server TTFT"), ("tpot", "server TPOT"))
@@ -32,7 +38,7 @@ _FIGURES: tuple[tuple[str, Group], ...] = (("ttft", "server TTFT"), ("tpot", "se
 class Measurement:
     """One run to make: the scenario's engine and settings at this load.
 
-    ``tells``: the factors that it narrows most, the first most.
+    ``tells``: the factors that it takes most of the remaining doubt from, the first most.
     """
 
     users: int
@@ -42,15 +48,21 @@ class Measurement:
     tells: tuple[FactorName, ...]
 
 
-def measurements(
-    scenario: Scenario, rows: Rows | None = None, linear: Linear | None = None
-) -> tuple[Measurement, ...]:
-    """The runs to make; none for an engine that is not calibrated."""
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Runs to make, and the factors that times here hang on but that no load would tell."""
+
+    runs: tuple[Measurement, ...] = ()
+    beyond: tuple[FactorName, ...] = ()
+
+
+def plan_of(scenario: Scenario, rows: Rows | None = None, linear: Linear | None = None) -> Plan:
+    """What to measure; nothing for an engine that is not calibrated."""
     if scenario.engine.name == "textbook":
-        return ()
+        return Plan()
     loads = _loads(scenario)
     if not loads:
-        return ()
+        return Plan()
     cases = [case for load in loads for case in _cases(scenario, *load)]
     new = rows_of(cases)
     slopes = new.slopes() / new.scales[:, None]
@@ -58,7 +70,10 @@ def measurements(
     if rows is not None and linear is not None:
         known = linear.slopes[linear.fitted] / rows.scales[linear.fitted][:, None]
         information = information + known.T @ known
-    return _chosen(loads, slopes.reshape(len(loads), len(_FIGURES), len(FACTORS)), information)
+    left = unknown(information + slopes.T @ slopes)
+    moved = np.asarray(np.abs(slopes).max(axis=0)) > _STILL
+    beyond = tuple(name for i, name in enumerate(FACTORS) if moved[i] and left[i] > _BEYOND)
+    return Plan(_chosen(loads, slopes.reshape(len(loads), len(_FIGURES), len(FACTORS)), information), beyond)
 
 
 def _loads(scenario: Scenario) -> list[tuple[int, int, int]]:
@@ -89,19 +104,27 @@ def _plain(scenario: Scenario) -> Any:
     return scenario.engine.model_copy(update={"calibration": ""})
 
 
+def unknown(information: FloatArray) -> FloatArray:
+    """Of each factor's prior variance the share that is left, (factors,): 1 nothing is known, 0 all is."""
+    priors = np.array([PRIORS[name] for name in FACTORS])
+    return np.asarray(np.diag(np.linalg.inv(information)) / priors**2)
+
+
 def _chosen(
     loads: list[tuple[int, int, int]], slopes: FloatArray, information: FloatArray
 ) -> tuple[Measurement, ...]:
     found: list[Measurement] = []
     left = list(range(len(loads)))
     while left and len(found) < RUNS:
-        gains = [np.linalg.slogdet(information + slopes[i].T @ slopes[i])[1] for i in left]
-        best = left.pop(int(np.argmax(gains)))
-        before = np.diag(np.linalg.inv(information))
+        remaining = [unknown(information + slopes[i].T @ slopes[i]).sum() for i in left]
+        best = left.pop(int(np.argmin(remaining)))
+        before = unknown(information)
         information = information + slopes[best].T @ slopes[best]
-        narrowed = 1.0 - np.diag(np.linalg.inv(information)) / before
+        narrowed = before - unknown(information)
         order = np.argsort(-narrowed)
-        tells = tuple(FACTORS[i] for i in order[:2] if narrowed[i] > 0.05)
+        tells = tuple(FACTORS[i] for i in order[:2] if narrowed[i] > _TELLING)
+        if not tells:
+            break  # nothing is left that a run would tell
         users, prompt, answer = loads[best]
         found.append(Measurement(users, prompt, answer, max(10 * users, 20), tells))
     return tuple(found)

@@ -192,6 +192,21 @@ def test_runs_alike_cannot_tell_bandwidth_from_launches(scenario):
     assert len({(m.users, m.prompt_tokens) for m in result.next}) == 3
 
 
+def test_what_is_known_is_not_measured_again(scenario, many):
+    """Twenty-four loads tell compute; step overhead hides behind 16 GB of weights at every load."""
+    result = calibrate(many, "mine")
+    known = {f.name: f.posterior / f.prior for f in result.factors}
+    assert known["compute"] < 0.5
+    told = {name for one in result.next for name in one.tells}
+    assert "compute" not in told and "bandwidth" not in told and all(one.tells for one in result.next)
+    few = calibrate([pair for pair in many if pair.run.setting.input_tokens == 1024], "mine")
+    assert "compute" in {name for one in few.next for name in one.tells}
+    (beyond,) = (phrase for phrase in result.remarks if phrase.key == "calibrate.remarks.beyond")
+    said = Words("en").phrase(beyond)
+    assert "step overhead" in said and "link" not in said and "bandwidth" not in said
+    assert "每步开销" in Words("zh_CN").phrase(beyond)
+
+
 def test_a_profile_that_is_right_is_left_alone(scenario):
     as_is = Calibration(name="as is")
     runs = [served(scenario, as_is, u, noise=0.05, seed=u) for u in range(1, 13)]
