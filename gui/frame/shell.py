@@ -169,13 +169,16 @@ class Shell(QObject):
             self._window.workspace.messages.drop("pinned")
         if not window.workspace.plots:
             return
+        from gui.contents.compare import names_of
         from gui.plots.base import Ghost
 
-        ghosts = []
-        for index, pin in enumerate(window.pinned.pins[:_MOST_GHOSTS], 1):
+        ghosts, pins = [], window.pinned.pins[:_MOST_GHOSTS]
+        own = window.document.scenario
+        _, *names = names_of([own, *(p.scenario for p in pins)], ["", *(p.name for p in pins)], window.words)
+        for index, pin in enumerate(pins, 1):
             try:
                 curves, point = window.pinned.curves_of(pin), window.pinned.estimate_of(pin)
-                ghosts.append(Ghost(letter(index), curves, index, point))
+                ghosts.append(Ghost(letter(index), curves, index, point, names[index - 1]))
             except InferometerError:
                 continue
         window.workspace.tabs.set_ghosts("pinned", tuple(ghosts))

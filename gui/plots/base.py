@@ -42,6 +42,7 @@ class Ghost:
     curves: WorkloadCurves
     series: int = 0
     estimate: Estimate | None = None  # for the plots that do not run over users
+    name: str = ""  # what the letter stands for
 
     def dress(self, curve: Curve) -> None:
         """Give a curve the look of this ghost."""
@@ -229,6 +230,11 @@ class PlotPane(Pane):
         if self.curves is not None and self.estimate is not None:
             self.fit_axes(self.curves, self.estimate)
         self._layout()
+
+    def legend(self) -> str:
+        """What the letters in the plot stand for: "B Llama-3.1-70B · C …"; "" without any."""
+        told = [f"{ghost.label} {ghost.name}" for ghost in self.ghosts if ghost.series and ghost.name]
+        return self.words("plots.legend_mark").join(told)
 
     def ghost_name(self, draw: Draw, panel: Panel, ghost: Ghost, xs: FloatArray, ys: FloatArray) -> None:
         """The letter of a pinned scenario where its curve leaves the panel."""

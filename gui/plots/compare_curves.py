@@ -95,7 +95,7 @@ class CompareCurves(PlotPane):
         if self.kind == "memory":
             users, values = one.curves.memory_users, np.asarray(one.curves.memory.bytes, dtype=np.float64)
             users, values = _extended(users, values, 0.0, self.panel.x.end)
-            return users, np.minimum(values, one.curves.budget_bytes) if one.runs else values
+            return users, np.minimum(values, _held(one)) if one.runs else values
         load = one.curves.load
         if load is None or not one.runs:
             return np.zeros(0), np.zeros(0)
@@ -312,6 +312,12 @@ class CompareCurves(PlotPane):
                 return text
             parts.pop()
         return ""
+
+
+def _held(one: "Series") -> float:
+    """Bytes that no more users exceed: with all that fit inside, what the ledger and the table say."""
+    full = users_of(one.estimate) >= max(1, one.estimate.capacity.at_once)
+    return float(one.estimate.ledger.needed_bytes if full else one.curves.budget_bytes)
 
 
 def _extended(

@@ -85,6 +85,10 @@ class Pane(QWidget):
         """The line under the title."""
         return self.words(f"plots.{self.key}.caption", unit=memory_unit())
 
+    def legend(self) -> str:
+        """What letters in the plot stand for; "" where there are none."""
+        return ""
+
     def look(self) -> Look:
         """How the curves are drawn."""
         return "muted" if self._stale else "plain"
@@ -135,7 +139,14 @@ class Pane(QWidget):
         title = self.words(f"plots.{self.key}.title")
         if self._reading:
             return title, self._reading, True
-        return title, self.words("plots.updating") if self._stale else self.caption(), False
+        if self._stale:
+            return title, self.words("plots.updating"), False
+        caption, legend = self.caption(), self.legend()
+        return (
+            title,
+            self.words("plots.with_legend", legend=legend, caption=caption) if legend else caption,
+            False,
+        )
 
     def _refresh_heading(self) -> None:
         """Only the heading, and only when it says something else: the plot below is painted apart."""

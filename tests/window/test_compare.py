@@ -5,6 +5,7 @@ import io
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from core.estimator import estimate
+from core.files import scenario_file
 from core.planning.compare import difference_table
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
@@ -133,6 +135,42 @@ def test_pinned_curves_stand_behind_those_of_estimate(qtbot: QtBot, window: Main
     image = window.workspace.plots[1].grab().toImage()
     found = {image.pixel(x, y) for x in range(image.width()) for y in range(image.height())}
     assert colour in found
+
+
+def test_what_the_letters_stand_for_is_said_over_the_plots_of_estimate(
+    qtbot: QtBot, window: MainWindow, scenario: Scenario, samples: list[Path]
+) -> None:
+    with qtbot.waitSignal(window.plots_shown, timeout=30_000):
+        window.show()
+    plot = window.workspace.plots[2]
+    alone = plot._heading()[1]
+    window.pinned.pin(scenario_file.load(samples[1]))
+    told = plot._heading()[1]
+    assert told.startswith("B Qwen3-32B") and told.endswith(alone)
+    window.pinned.clear()
+    assert plot._heading()[1] == alone
+
+
+def test_the_mark_of_a_crowded_scenario_stands_where_the_table_says(
+    qtbot: QtBot, window: MainWindow, samples: list[Path]
+) -> None:
+    """Qwen3-32B on two RTX 3090 for sixteen users of 16K: what fits takes less than the whole budget."""
+    with qtbot.waitSignal(window.plots_shown, timeout=30_000):
+        window.show()
+    crowded = with_values(
+        scenario_file.load(samples[1]), {"workload.prompt_tokens": 16384, "engine.max_model_len": 32768}
+    )
+    window.pinned.pin(crowded)
+    with qtbot.waitSignal(window.estimation.curves_ready, timeout=10_000):
+        window.stack.show_key("compare")
+    page = window.stack.page("compare")
+    assert isinstance(page, CompareWorkspace)
+    (plot,) = (plot for plot in page.body.plots if plot.kind == "memory")
+    one = plot.series[1]
+    ledger = one.estimate.ledger
+    assert one.estimate.capacity.at_once < crowded.workload.users
+    assert ledger.needed_bytes < 0.98 * ledger.budget_bytes
+    assert plot.value_of(one) == pytest.approx(ledger.needed_bytes, rel=1e-6)
 
 
 # -- names -----------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from core.spec.scenario import Scenario
 from core.words import Words
 from gui import theme as themes
 from gui.plots.base import Ghost, PlotPane
+from gui.plots.draw import Draw
 from gui.plots.latency_over_users import LatencyOverUsers
 from gui.plots.memory_over_users import MemoryOverUsers
 from gui.plots.registry import OVERVIEW
@@ -224,6 +225,27 @@ def test_nothing_to_draw_says_why(qtbot, base):
     assert pane._empty == ("Does not start, so there is no speed to show.", "No single change makes it fit.")
     pane.show_empty("Needs a model", "with experts")
     picture(pane)
+
+
+@pytest.mark.parametrize("wide", [300, 420, 820])
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_the_dotted_line_of_a_full_cache_always_has_its_name(qtbot, base, monkeypatch, wide, language):
+    pane = shown(LatencyOverUsers, qtbot, base, workload__users=400, workload__prompt_tokens=6000)
+    pane.set_words(Words(language))
+    pane.resize(wide, 260)
+    assert pane.curves.full_at < pane.parts[0].panel.x.end
+    told = []
+    kept = Draw.text
+
+    def text(self, x, y, said, *rest, **more):
+        told.append(said)
+        return kept(self, x, y, said, *rest, **more)
+
+    monkeypatch.setattr(Draw, "text", text)
+    monkeypatch.setattr(Draw, "vacant", lambda self, box: False)  # nothing is free
+    pane.area.refresh()
+    picture(pane)
+    assert Words(language)("plots.latency_over_users.full") in told
 
 
 def test_ghosts_are_dashed_curves_of_other_scenarios(qtbot, base):
