@@ -157,10 +157,10 @@ class SimulatePages(QWidget):
         if stale == self.stale:
             return
         self.stale = stale
-        for i in range(self._pages.count()):
-            page = self._pages.widget(i)
-            effect = QGraphicsOpacityEffect(page, opacity=_STALE) if stale else None
-            page.setGraphicsEffect(effect)  # type: ignore[arg-type,union-attr]
+        shown: tuple[QWidget, ...] = (self.over, self.rows, self.slider, self.table, self.spread)
+        for part in (*shown, *self.facts, *self.curves, self.copies):
+            effect = QGraphicsOpacityEffect(part, opacity=_STALE) if stale else None
+            part.setGraphicsEffect(effect)  # type: ignore[arg-type]
 
     def show_tab(self, key: str) -> None:
         """Bring a tab into sight."""
