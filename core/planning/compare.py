@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+from core.explain.link_names import link_said
 from core.explain.verdict import missed_targets
 from core.memory.ledger import LINE_ORDER
 from core.planning.cost import Prices, running_cost
@@ -34,6 +35,11 @@ _CHOICES = {
     "workload.load": "choices.load",
     "speculative.kind": "choices.drafts",
     "engine.backend": "choices.backends",
+}
+# How many ways the model is divided: "TP 2" as in the form, not a bare number.
+_DEGREES = {
+    "deployment.tensor_parallel": ("choices.tp", "degree"),
+    "deployment.pipeline_parallel": ("choices.pp", "stages"),
 }
 
 
@@ -146,15 +152,22 @@ def _inputs(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
             continue
         base = flat[baseline][path]
         cells = []
-        for values in flat:
+        for values, point in zip(flat, points, strict=True):
             value = values[path]
             number = isinstance(value, int | float) and not isinstance(value, bool)
             change = None
             if number and value != base and isinstance(base, int | float) and base:
                 change = float(value) / float(base) - 1  # type: ignore[arg-type]
-            cells.append(Cell(_plain(value), shown_input(path, value), value != base, change))
-        rows.append(Row("inputs", path, Phrase(f"fields.{path}.label"), tuple(cells)))
+            shown = shown_input(path, value) if path != "deployment.link" else link_said(point.scenario)
+            cells.append(Cell(_plain(value), shown, value != base, change))
+        rows.append(Row("inputs", path, _name_of(path), tuple(cells)))
     return tuple(rows)
+
+
+def _name_of(path: str) -> Phrase:
+    """A field's name; a target is told apart from the result of the same name."""
+    label = Phrase(f"fields.{path}.label")
+    return Phrase("compare.target_of", {"name": label}) if path.startswith("targets.") else label
 
 
 def _plain(value: object) -> object:
@@ -175,6 +188,9 @@ def shown_input(path: str, value: object) -> Shown | Phrase:
         return Shown(WEIGHT_FORMATS[str(value)].label, "")
     if path == "precision.kv_cache" and value in CACHE_FORMATS:
         return Shown(CACHE_FORMATS[str(value)].label, "")
+    if path in _DEGREES and value:
+        key, name = _DEGREES[path]
+        return Phrase(key, {name: str(value)})
     if path == "deployment.link":
         return Phrase(f"compare.links.{value}")
     if isinstance(value, int | float):

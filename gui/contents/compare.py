@@ -87,9 +87,8 @@ def _value(scenario: Scenario, path: str) -> object:
 
 
 def row_name(row: Row, words: Words) -> str:
-    """A row's name; a target is told apart from the result of the same name."""
-    name = words.phrase(row.name)
-    return words("compare.target_of", name=name) if row.key.startswith("targets.") else name
+    """A row's name."""
+    return words.phrase(row.name)
 
 
 def cell_text(shown: Shown | Phrase, words: Words) -> str:

@@ -2,7 +2,10 @@
 
 import pytest
 
+from core.catalog.accelerators import all_accelerators, load_accelerator
 from core.estimator import estimate
+from core.explain.link_names import link_said
+from core.files import scenario_file
 from core.planning.compare import changed_inputs, cost_values, difference_table, headline, summary_of
 from core.spec.change import with_values
 from core.words import Phrase, Words
@@ -97,3 +100,30 @@ def test_the_headline_names_the_fastest(estimates):
     assert WORDS.phrase(headline(estimates, letters)).startswith(letters[best])
     assert headline([estimates[-1]], "A").key == "compare.none_starts"
     assert summary_of(estimates[0].scenario, estimates[1].scenario)
+
+
+def test_layout_link_and_targets_are_said_as_in_the_form(samples):
+    point = estimate(scenario_file.load(samples[1]))  # two RTX 3090 with TP 2, whose link is automatic
+    rows = {row.key: row for row in difference_table([point], only_differences=False)}
+    for language, bridge, target in (
+        ("en", "NVLink bridge", "Target: "),
+        ("zh_CN", "NVLink 桥接", "目标："),
+    ):
+        words = Words(language)
+        shown = {
+            key: words.phrase(rows[f"deployment.{key}"].cells[0].shown) for key in ("tensor_parallel", "link")
+        }
+        assert shown == {"tensor_parallel": "TP 2", "link": bridge}
+        for key in ("time_to_first_token_s", "time_per_output_token_ms", "users"):
+            assert words.phrase(rows[f"targets.{key}"].name) == target + words.field(f"targets.{key}")
+
+
+@pytest.mark.parametrize("device", [d.name for d in all_accelerators()])
+def test_the_link_of_every_device_has_a_name(samples, device):
+    one = with_values(scenario_file.load(samples[0]), {"accelerator": load_accelerator(device)})
+    said = link_said(one)
+    if isinstance(said, Phrase):
+        for language in ("en", "zh_CN"):
+            assert Words(language).phrase(said) not in ("", said.key)
+    else:
+        assert said.number == one.accelerator.scale_up.kind and said.number
