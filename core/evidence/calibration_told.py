@@ -42,7 +42,8 @@ def result_text(
         lines += [f"  {words.phrase(told(one))}" for one in result.next]
     if problems:
         lines += ["", words("cli.read.problem"), *(f"  {words.located(p)}" for p in problems)]
-    return "\n".join(lines).lstrip("\n") + "\n"
+    text = "\n".join(lines).lstrip("\n")
+    return f"{text}\n" if text else ""
 
 
 def told(one: Measurement) -> Phrase:

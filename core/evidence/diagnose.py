@@ -212,7 +212,8 @@ def _placed(figure: Observed, value: float, bound: float, point: Estimate) -> Pl
         said += "_high" if off > _NEAR else ""
     sentence = Phrase(said, {"figure": name, "ratio": ratio})
     if target is not None and value > target:
-        sentence = Phrase("diagnose.missed", {"said": sentence, "target": str(show_time(target))})
+        missed = Phrase("diagnose.missed", {"target": str(show_time(target))})
+        sentence = Phrase("diagnose.two", {"first": sentence, "second": missed})
     return Placed(figure, value, bound, expected, target, state, sentence)
 
 
