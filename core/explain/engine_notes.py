@@ -12,11 +12,13 @@ from core.latency.efficiency import (
     sources_of,
 )
 from core.latency.machine import activation_format, compute_format, is_native, peak_flops
+from core.memory.vllm_rules import version_tuple
 from core.results import Estimate
 from core.spec.architecture import CompressedAttention
 from core.spec.checks import runs_on
 from core.spec.formats import WEIGHT_FORMATS, ComputeFormat
 from core.spec.scenario import Scenario
+from core.spec.support import releases_of
 from core.units import show_count
 from core.words import Phrase, counted
 
@@ -40,7 +42,28 @@ def engine_notes(estimate: Estimate) -> tuple[Phrase, ...]:
     scenario = estimate.scenario
     assumed, unknown = assumptions(scenario), not_measured(scenario)
     own = (unknown,) if unknown is not None and unknown.key == "engine_notes.generic_format" else ()
-    return (*_precision(estimate, scenario), *_profile(scenario), *own, *assumed, *_memory(scenario))
+    release = _release(scenario)
+    return (
+        *_precision(estimate, scenario),
+        *_profile(scenario),
+        *own,
+        *release,
+        *assumed,
+        *_memory(scenario),
+    )
+
+
+def _release(scenario: Scenario) -> tuple[Phrase, ...]:
+    """By whose rules a server's release is told that is newer than all that are known."""
+    engine = scenario.engine
+    if engine.name not in SERVER_ENGINES or not any(letter.isdigit() for letter in engine.version):
+        return ()
+    newest = releases_of(engine.name)[0]
+    known = version_tuple(newest)
+    if version_tuple(engine.version)[: len(known)] <= known:
+        return ()
+    name = Phrase(f"engine_notes.engines.{engine.name}")
+    return (Phrase("engine_notes.release", {"engine": name, "version": engine.version, "known": newest}),)
 
 
 def _memory(scenario: Scenario) -> tuple[Phrase, ...]:

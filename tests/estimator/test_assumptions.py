@@ -214,3 +214,17 @@ def test_memory_and_time_count_on_the_same_chunk_of_a_prompt(scenario: Scenario,
     served = changed(scenario, device, engine__name="sglang", engine__version="0.5.5")
     chunk = automatic(served, "engine.chunked_prefill_size")
     assert batch_limits(served.engine, served.accelerator)[1] == chunk == plan_memory(served).batched_tokens
+
+
+@pytest.mark.parametrize(
+    ("version", "told"), [("9.9", True), ("0.26", True), ("0.25.3", False), ("0.11", False), ("", False)]
+)
+def test_a_release_beyond_the_known_ones_says_by_which_rules(
+    version: str, told: bool, scenario: Scenario
+) -> None:
+    scenario = changed(scenario, engine__name="vllm", engine__version=version)
+    said = [
+        Words("en").phrase(n) for n in engine_notes(estimate(scenario)) if n.key == "engine_notes.release"
+    ]
+    expected = f"vLLM {version} is newer than the releases known here: it is told by the rules of 0.25."
+    assert said == ([expected] if told else [])

@@ -237,3 +237,15 @@ def test_settings_say_whose_they_are() -> None:
     assert field_meta(Engine, "mem_fraction_static").engines == ("sglang",)
     assert field_meta(Engine, "n_gpu_layers").engines == ("llamacpp", "ollama")
     assert field_meta(Engine, "max_model_len").engines == ()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "large"), [(70 * 10**9, True), (8_030_261_248, True), (8 * 10**9, False), (10**9, False)]
+)
+def test_a_draft_no_smaller_than_its_model_is_told(parameters: int, large: bool) -> None:
+    """8,030,261,248: all parameters of Llama 3.1 8B, by its model card."""
+    changes = {"speculative.kind": "draft_model", "speculative.draft_parameters": parameters}
+    drafted = with_values(scenario("vllm", "Llama-3.1-8B"), changes)
+    assert ("draft_too_large" in {p.code for p in check(drafted)}) == large
+    without = with_values(drafted, {"speculative.kind": "none"})
+    assert "draft_too_large" not in {p.code for p in check(without)}
