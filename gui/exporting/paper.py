@@ -4,6 +4,8 @@ Qt's own pagination cuts through rows of tables.  Here the text is laid out as o
 rows, lines and pictures, and painted page by page.
 """
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -29,6 +31,18 @@ _MARGIN_MM = 18.0
 _WIDE_MM, _HIGH_MM = 210.0, 297.0
 WIDTH = (_WIDE_MM - 2 * _MARGIN_MM) / 25.4 * _SCREEN / _SMALLER  # of a page, in units of the text
 HEIGHT = (_HIGH_MM - 2 * _MARGIN_MM) / 25.4 * _SCREEN / _SMALLER
+
+_CHARACTERS = re.compile(rb"/CIDInit /ProcSet findresource.*?endcmap", re.DOTALL)
+# Targets of glyphs: radicals (U+2E80 to U+2FDF) and ideographs kept for compatibility (U+F900 to U+FAFF).
+_RADICAL = re.compile(rb"<(2E[89A-F][0-9A-F]|2F[0-9A-D][0-9A-F]|F[9A][0-9A-F]{2})>", re.IGNORECASE)
+# Simplified radicals that Unicode gives no equivalent, and one whose equivalent is not written so.
+_SIMPLIFIED = dict(
+    zip(
+        "⻅⻓⻔⻉⻋⻛⻜⻢⻥⻦⻨⻩⻬⻮⻰⻳⻚⻝⻣⻄⻘⻁戶",
+        "见长门贝车风飞马鱼鸟麦黄齐齿龙龟页食骨西青虎户",
+        strict=True,
+    )
+)
 
 Picture = Callable[[QPainter, QRectF], None]
 
@@ -177,7 +191,24 @@ def pdf_of(html: str, title: str, family: str, pictures: dict[str, Picture]) -> 
         painter.restore()
     painter.end()
     buffer.close()
-    return bytes(kept.data())
+    return with_plain_characters(bytes(kept.data()))
+
+
+def with_plain_characters(pdf: bytes) -> bytes:
+    """The PDF with characters as people type them in what it says for copying and searching.
+
+    Chinese fonts share glyphs between ideographs and radicals, and Qt says the radical: no search would
+    find it.  Codes are replaced by codes of the same length, so nothing in the file moves.
+    """
+
+    def code(match: re.Match[bytes]) -> bytes:
+        plain = unicodedata.normalize("NFKC", chr(int(match[1], 16)))
+        return b"<%04X>" % ord(_SIMPLIFIED.get(plain, plain)) if len(plain) == 1 else match[0]
+
+    def table(match: re.Match[bytes]) -> bytes:
+        return _RADICAL.sub(code, match[0])
+
+    return _CHARACTERS.sub(table, pdf)
 
 
 def _laid_out(html: str, family: str, pictures: dict[str, Picture], screen: QImage) -> QTextDocument:
@@ -191,6 +222,8 @@ def _laid_out(html: str, family: str, pictures: dict[str, Picture], screen: QIma
     font = QFont(family)
     font.setPixelSize(13)
     font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+    # Glyphs that stand in for others by context have no character: what they say could not be searched.
+    font.setFeature(QFont.Tag("calt"), 0)
     document.setDefaultFont(font)
     document.setDocumentMargin(0)
     document.documentLayout().setPaintDevice(screen)

@@ -5,6 +5,8 @@ import io
 import itertools
 import math
 import re
+import shutil
+import subprocess
 import zipfile
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
@@ -405,6 +407,35 @@ def test_names_of_curves_stand_apart_from_labels():
     rows = [float(y) for y, name in re.findall(r'y="([\d.]+)"[^>]*>(a|b|c|limit)<', svg)]
     assert len(rows) == 4
     assert min(abs(p - q) for i, p in enumerate(rows) for q in rows[:i]) >= 12
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="reads the text back with poppler")
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_the_text_of_a_pdf_can_be_searched(qapp, samples, tmp_path, language):
+    from gui.exporting.pdf import report_pdf
+
+    words, out = Words(language), tmp_path / "report.pdf"
+    point = estimate(scenario_file.load(samples[1]))
+    out.write_bytes(report_pdf(point, words))
+    told = subprocess.run(["pdftotext", "-raw", out, "-"], capture_output=True, check=True).stdout.decode()
+    first = next(key for key in metric_texts(report_of(point, words)) if " – " in key)
+    assert first in told  # a range with its dash
+    strange = {c for c in told if 0x2E80 <= ord(c) <= 0x2FDF or 0xF900 <= ord(c) <= 0xFAFF}
+    assert not strange
+    if language == "zh_CN":
+        assert "用户" in told and "目标" in told
+
+
+def metric_texts(report):
+    return [cell for row in report.metrics.rows for cell in row]
+
+
+def test_codes_of_radicals_become_those_of_ideographs_in_place():
+    from gui.exporting.paper import with_plain_characters
+
+    kept = b"/CIDInit /ProcSet findresource begin <0000> <2F64> [<2F3E> <2EC5> <7528> ] endcmap <2F64>"
+    changed = with_plain_characters(kept)
+    assert changed == kept.replace(b"<2F64> [<2F3E> <2EC5>", b"<7528> [<6237> <89C1>")
 
 
 def test_a_sample_is_called_in_the_reader_s_language_and_others_by_their_own_name(points):
