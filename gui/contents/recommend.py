@@ -209,7 +209,7 @@ def _offer_row(offer: Offer, rank: str, fastest: float, by: str, words: Words) -
     ink = "ink3" if missed else "ink"
     strong: Role = "body" if missed else "body_semibold"
     medium: Role = "body" if missed else "body_medium"
-    front = offer.on_frontier and not missed
+    front = offer.on_frontier and not missed and (offer.verified is None or meets(offer.verified))
     price = "–" if offer.price is None else f"${offer.price:,.0f}"
     reason = near_reason(offer, words) if missed else ""
     energy = (Cell(three_digits(offer.joules_per_token), medium, ink),) if by == _BY_ENERGY else ()

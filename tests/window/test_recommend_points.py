@@ -7,6 +7,7 @@ from core.planning.verify import confirmed, verified_one
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
+from gui.contents.recommend import hardware_rows
 from gui.contents.recommend_points import price_points
 
 
@@ -26,3 +27,5 @@ def test_an_offer_that_its_simulation_refuses_is_an_open_point(scenario: Scenari
         (point,) = price_points(replace(state, offers=(one,), near=()), Words("en"))
         assert point.good is filled
         assert point.best is (filled and one.on_frontier)
+        shown, _ = hardware_rows(replace(state, offers=(one,), near=()), "price", Words("en"))
+        assert bool(shown[0].cells[0].icon) is (filled and one.on_frontier)
