@@ -52,13 +52,17 @@ PEERS = {
     "ridgepoint": ("import ridgepoint", "ridgepoint.fit('llama-3-8b', 'h100-80gb', ctx=4608, prompt=4096)"),
     "aiconfigurator": (
         "from aiconfigurator.cli.api import cli_estimate as ask",
-        f"ask(model_path='{MODEL}', system='h100_sxm', batch_size=8, isl=4096, osl=512)",
+        # From a folder: by the model's name it would fetch the configuration.
+        "ask(FOLDER, 'h100_sxm', batch_size=8, isl=4096, osl=512)",
     ),
 }
 CHILD = """
-import json, sys, time
+import json, os, sys, tempfile, time
 CONFIG = json.loads(sys.argv[1])
-names = {"CONFIG": CONFIG}
+FOLDER = tempfile.mkdtemp()
+with open(os.path.join(FOLDER, "config.json"), "w") as file:
+    json.dump(CONFIG, file)
+names = {"CONFIG": CONFIG, "FOLDER": FOLDER}
 exec(sys.argv[2], names)
 run = compile(sys.argv[3], "peer", "eval")
 eval(run, names)
