@@ -223,11 +223,13 @@ class Intake(QObject):
         try:
             applied, notes = apply_import(found, before)
             scenario, settlements = settled(applied, before)
-            wrong = [p for p in check(scenario) if p.severity == "error"]
-            if wrong:
-                raise InvalidScenario(*wrong)
         except InferometerError as error:
             self._refuse(error, self._as_title(source))
+            return False
+        wrong = [p for p in check(scenario) if p.severity == "error"]
+        if wrong:
+            doubts = [n for n in notes if n.severity == "warning"]  # what may be at the bottom of it
+            self._refuse(InvalidScenario(*doubts, *wrong), self._as_title(source), every=True)
             return False
         if scenario == before:
             said = self._words("intake.nothing_new", source=self._as_title(source))
@@ -283,8 +285,10 @@ class Intake(QObject):
         self._messages.drop(_SUBJECT)
         self.told.emit()
 
-    def _refuse(self, error: InferometerError, source: str) -> None:
-        self._tell("bad", self._reason(error.problems[0], source), ())
+    def _refuse(self, error: InferometerError, source: str, every: bool = False) -> None:
+        first, *others = error.problems
+        said = [self._reason(first, source), *(self._words.problem(p) for p in others if every)]
+        self._tell("bad", self._words.sentences(said), ())
 
     def _reason(self, problem: Problem, source: str) -> str:
         reason = self._words.problem(problem)

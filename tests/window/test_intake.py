@@ -290,3 +290,12 @@ def test_what_was_not_understood_is_told_where_nothing_else_is_new(window: MainW
     assert window.document.scenario == before
     assert told(window).endswith("already; 1 remark.")
     assert "Show" in dict(window.workspace.messages.links_of("file"))
+
+
+def test_a_refused_command_says_all_that_is_wrong_with_it(window: MainWindow) -> None:
+    window.files.intake.take_text("ollama run llama3.1:8b")
+    before = window.document.scenario
+    window.files.intake.take_text("python -m sglang.launch_server --model-path nobody/knows-this --tp-size 2")
+    said = told(window)
+    assert window.document.scenario == before
+    assert "nobody/knows-this" in said and "SGLang does not load GGUF Q4_K_M" in said
