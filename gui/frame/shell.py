@@ -173,12 +173,17 @@ class Shell(QObject):
         from gui.plots.base import Ghost
 
         ghosts, pins = [], window.pinned.pins[:_MOST_GHOSTS]
-        own = window.document.scenario
-        _, *names = names_of([own, *(p.scenario for p in pins)], ["", *(p.name for p in pins)], window.words)
+        every = [window.document.scenario, *(pin.scenario for pin in pins)]
+        models = [scenario.model.name for scenario in every]
+        given = ["", *(pin.name for pin in pins)]
+        if len(set(models)) == len(models):  # enough to tell them apart, and short
+            names = [own or model for own, model in zip(given, models, strict=True)]
+        else:
+            names = names_of(every, given, window.words, short=True)
         for index, pin in enumerate(pins, 1):
             try:
                 curves, point = window.pinned.curves_of(pin), window.pinned.estimate_of(pin)
-                ghosts.append(Ghost(letter(index), curves, index, point, names[index - 1]))
+                ghosts.append(Ghost(letter(index), curves, index, point, names[index]))
             except InferometerError:
                 continue
         window.workspace.tabs.set_ghosts("pinned", tuple(ghosts))
