@@ -1,11 +1,10 @@
 """Values with a range, and the nomenclature of every quantity the program shows."""
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-from core.records import dataclass
 
 FloatArray = NDArray[np.float64]
 

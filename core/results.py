@@ -1,10 +1,11 @@
 """What an estimate says: speeds, the verdict, and the whole."""
 
+from dataclasses import dataclass
+
 from core.errors import Problem
 from core.memory.capacity import Capacity
 from core.memory.ledger import Ledger
 from core.quantities import Range
-from core.records import dataclass
 from core.serving.load import Phase
 from core.spec.scenario import Scenario
 from core.words import Phrase

@@ -8,10 +8,10 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from core.errors import Problem, UnreadableFile
-from core.records import dataclass
 
 MAX_BYTES = 20 * 2**20
 MAX_DEPTH = 64

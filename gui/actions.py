@@ -1,11 +1,11 @@
 """Every command once: id, words, shortcut, icon.  Menu, toolbar and shortcuts read this table."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from core.records import dataclass
 from core.words import Words
 
 ActionId = Literal[

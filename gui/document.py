@@ -3,6 +3,7 @@
 import stat
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -11,7 +12,6 @@ from PySide6.QtGui import QUndoStack
 from core.errors import InferometerError, Problem
 from core.files import scenario_file
 from core.files.opening import open_document
-from core.records import dataclass
 from core.spec.change import with_value
 from core.spec.checks import check
 from core.spec.scenario import Scenario

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -16,7 +17,6 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from core.errors import InferometerError, Problem
 from core.estimator import estimate
 from core.planning.started import Started, started
-from core.records import dataclass
 from core.results import Estimate
 from core.spec.scenario import Scenario
 from gui.document import Document

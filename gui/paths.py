@@ -3,13 +3,13 @@
 import contextlib
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QStandardPaths
 
 from core.errors import InferometerError
 from core.files.atomic import write_atomic
-from core.records import dataclass
 
 _HOME_VARIABLE = "INFEROMETER_HOME"  # everything below one folder: portable use, tests, packaging checks
 _NAME = "inferometer"

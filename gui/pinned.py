@@ -5,7 +5,7 @@ pin taken away comes back by ``take_back``.  The recovery file keeps them.
 """
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,6 @@ from PySide6.QtCore import QObject, Signal
 
 from core.errors import InferometerError
 from core.estimator import estimate
-from core.records import dataclass
 from core.results import Estimate
 from core.spec.scenario import Scenario
 

@@ -1,8 +1,9 @@
 """The scenarios that come with the program."""
 
+from dataclasses import dataclass
+
 import resources
 from core.files import scenario_file
-from core.records import dataclass
 from core.spec.scenario import Scenario
 from core.words import Words
 

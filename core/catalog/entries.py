@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,6 @@ import resources
 from core import strict_json
 from core.errors import Problem, UnreadableFile
 from core.os_reasons import reason_of
-from core.records import dataclass
 from core.words import Phrase
 
 MAX_FILE_BYTES = 5 * 2**20

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -11,7 +12,6 @@ from core.catalog.entries import Entry, Folders, from_folders, in_file, own_fold
 from core.catalog.search import Searchable, compact, search, suggestions, tokens
 from core.errors import InferometerError, InvalidScenario, NotFound, Problem
 from core.importers.hf.reader import ALIASES
-from core.records import dataclass
 from core.spec.architecture import Architecture
 from core.spec.model import Model
 

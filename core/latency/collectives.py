@@ -6,9 +6,10 @@ One-shot kernels send everything to everybody and win for small messages; rings 
 Small and middle messages follow this form, where one alpha-beta line is two to three times off.
 """
 
+from dataclasses import dataclass
+
 from core.latency.efficiency import LinkFit
 from core.latency.machine import Link
-from core.records import dataclass
 
 # In place of infinity, which times no bytes at all would be no number: a step may have no tokens.
 UNUSED = 1e30  # s/B

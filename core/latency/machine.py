@@ -1,8 +1,8 @@
 """One device, or many side by side, as the rates that a step runs against."""
 
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from core.records import dataclass
 from core.spec.accelerator import Accelerator
 from core.spec.deployment import Deployment
 from core.spec.formats import ComputeFormat, WeightFormat

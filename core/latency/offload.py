@@ -6,7 +6,8 @@ the processor at the rate of its memory; for prompts the weights may cross the l
 instead, where they are multiplied: the engine does so for batches, and so does the faster way here.
 """
 
-from core.records import dataclass
+from dataclasses import dataclass
+
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import Architecture, MixtureOfExperts
 from core.spec.engine import Engine

@@ -3,11 +3,11 @@
 A plan is a model laid over devices under an engine, everything that does not depend on the load.
 """
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from core.latency.efficiency import ModelKind, Overheads
 from core.quantities import FloatArray
-from core.records import dataclass
 from core.spec.formats import ComputeFormat
 
 BOUND = 3  # fourth row of the axis of quantiles: everything at its peak, nothing in between

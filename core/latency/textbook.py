@@ -3,11 +3,11 @@
 decode step = max(weight bytes / bandwidth, 2 N b / compute)        prefill = 2 N L / compute
 """
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 from core.latency.machine import Identity, compute_format, is_native, peak_flops
 from core.model.parameters import active_parameters, stored_parameters, weight_bytes
-from core.records import dataclass
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import Architecture
 from core.spec.deployment import Deployment

@@ -1,6 +1,7 @@
 """Ceilings that follow from a ledger, and the smallest change that makes a scenario fit."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from core.errors import InvalidScenario
@@ -8,7 +9,6 @@ from core.memory.build import build_ledger, plan_memory
 from core.memory.ledger import Ledger
 from core.memory.plan import MemoryPlan
 from core.quantities import FloatArray
-from core.records import dataclass
 from core.spec.architecture import MixtureOfExperts
 from core.spec.change import with_values
 from core.spec.checks import CACHE_FORMATS_OF, check, heads_divide

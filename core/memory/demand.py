@@ -5,13 +5,11 @@ come from the same lines.
 """
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, Self
 
 import numpy as np
-
-from core.records import dataclass
 
 WindowKind = Literal["sliding", "chunked", "state"]
 

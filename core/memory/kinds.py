@@ -1,12 +1,12 @@
 """What the layers of a model keep on one device, in bytes, as the servers store it."""
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
 from core.memory.demand import WindowKind
 from core.model.cache import CacheKind, cache_kinds, mtp_cache_kinds
-from core.records import dataclass
 from core.spec.architecture import Architecture, LatentAttention, RecurrentMixer
 from core.spec.formats import CACHE_FORMATS
 

@@ -1,12 +1,12 @@
 """How a model lies over the devices of one replica, and what weights each of them holds."""
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
 from core.model.formats import stored_bits
 from core.model.parameters import TensorGroup, stored_parameters, tensor_groups
-from core.records import dataclass
 from core.spec.architecture import Architecture, LayerGroup, MixtureOfExperts
 from core.spec.deployment import Deployment
 from core.spec.formats import TensorClass, WeightFormat

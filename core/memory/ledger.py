@@ -1,8 +1,7 @@
 """The shape of a memory ledger: what one device holds, line by line, in the engine's own words."""
 
+from dataclasses import dataclass
 from typing import Literal
-
-from core.records import dataclass
 
 LineKey = Literal[
     "weights",

@@ -1,6 +1,7 @@
 """What an engine's memory rules yield, before the requests are counted in."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,6 @@ import numpy as np
 from core.memory.demand import CacheDemand
 from core.memory.ledger import LINE_ORDER, Ledger, LedgerLine, LineKey
 from core.quantities import FloatArray, as_array
-from core.records import dataclass
 from core.spec.workload import Workload
 
 # Where nothing that requests keep takes room, as many as one can think of.

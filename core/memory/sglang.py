@@ -8,6 +8,7 @@ With recurrent layers the pool is split, states : KV = 0.9 : 1.
 
 import json
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -23,7 +24,6 @@ from core.memory.plan import MemoryPlan
 from core.memory.speculative import draft_of
 from core.memory.vllm import linked
 from core.memory.vllm_rules import version_tuple
-from core.records import dataclass
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import Architecture, DenseMlp
 from core.spec.deployment import Deployment

@@ -1,12 +1,12 @@
 """What a draft for speculative decoding adds: its weights, and a cache of its own."""
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 from core.memory.demand import CacheDemand, PageGroup
 from core.memory.kinds import draft_kinds, layer_kinds
 from core.model.parameters import mtp_parameters
-from core.records import dataclass
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 

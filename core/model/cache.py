@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any, Literal
@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 
 from core.quantities import FloatArray, as_array
-from core.records import dataclass
 from core.spec.architecture import (
     Architecture,
     Attention,

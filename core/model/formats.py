@@ -5,13 +5,13 @@ format has the same bits everywhere.
 """
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from core.errors import NotFound, Problem
 from core.model.gguf_mix import Mixture, is_outside
 from core.model.gguf_tensors import gguf_tensors
-from core.records import dataclass
 from core.spec.architecture import Architecture
 from core.spec.formats import WEIGHT_FORMATS, TensorClass, WeightFormat, gguf_key
 from core.spec.gguf_types import BASE_TYPE, TENSOR_TYPES

@@ -6,8 +6,8 @@ their own and not among these.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from core.records import dataclass
 from core.spec.architecture import (
     Architecture,
     Attention,

@@ -4,12 +4,12 @@
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
 from core.errors import InvalidScenario, Problem
-from core.records import dataclass
 from core.spec.architecture import (
     Architecture,
     Attention,

@@ -1,6 +1,7 @@
 """The operators of a model laid over devices: which rows, and their coefficients."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
@@ -28,7 +29,6 @@ from core.model.operators import (
 from core.model.parameters import TensorGroup, tensor_groups
 from core.model.work import load_work
 from core.quantities import FloatArray
-from core.records import dataclass
 from core.spec.architecture import (
     Architecture,
     Attention,

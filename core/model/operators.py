@@ -7,7 +7,7 @@ FLOPs and bytes.  So a step of any model is one small matrix times the features,
 for a hundred thousand.
 """
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -15,7 +15,6 @@ import numpy as np
 
 from core.model.work import load_work
 from core.quantities import FloatArray
-from core.records import dataclass
 from core.spec.formats import TensorClass
 
 OperatorKind = Literal["gemm", "moe", "attention_decode", "latent_decode", "attention_prefill", "elementwise"]

@@ -7,13 +7,12 @@ checkpoints to the last parameter by the data-file tests.
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Literal
 
 from core.model.formats import stored_bits
-from core.records import dataclass
 from core.spec.architecture import (
     Architecture,
     Attention,

@@ -1,10 +1,10 @@
 """What a step executes beyond the matrices that a configuration states; its data file says on what."""
 
 import json
+from dataclasses import dataclass
 from functools import cache
 
 import resources
-from core.records import dataclass
 
 FILE = "data/efficiency/work.json"
 

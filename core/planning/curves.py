@@ -1,8 +1,9 @@
 """The shape of the curves over the number of users."""
 
+from dataclasses import dataclass
+
 from core.memory.ledger import LineKey
 from core.quantities import FloatArray
-from core.records import dataclass
 from core.serving.load import LoadCurve
 from core.words import Phrase
 

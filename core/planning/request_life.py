@@ -7,6 +7,7 @@ The parts are those of the point estimate, so a timeline can never disagree with
 """
 
 import math
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -15,7 +16,6 @@ from core.latency.textbook import TextbookPlan
 from core.memory.build import plan_memory
 from core.planning.started import Started
 from core.quantities import EXPECTED, FloatArray
-from core.records import dataclass
 from core.results import Estimate, Speed
 from core.serving.steady_state import Service, prepare
 from core.spec.scenario import Scenario

@@ -2,10 +2,11 @@
 change of it that does.
 """
 
+from dataclasses import dataclass
+
 from core.estimator import estimate as estimate_point
 from core.explain.verdict import phrase_of
 from core.memory.capacity import smallest_change_that_fits
-from core.records import dataclass
 from core.results import Estimate, Speed
 from core.spec.change import with_values
 from core.words import Phrase

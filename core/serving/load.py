@@ -1,9 +1,8 @@
 """What a service does under load: the shape of every steady-state and simulated result."""
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 from core.quantities import FloatArray
-from core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

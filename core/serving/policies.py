@@ -13,9 +13,9 @@ Transformers, MLX: static batches; none joins and the batch ends with its longes
 Textbook rules: continuous batching that costs nothing.
 """
 
+from dataclasses import dataclass
 from typing import Literal
 
-from core.records import dataclass
 from core.spec.scenario import Scenario
 
 STATIC_ENGINES = ("transformers", "mlx")

@@ -1,10 +1,10 @@
 """Tensor types and file types of GGUF files, from the packaged copy of the ``gguf`` package's constants."""
 
 import json
+from dataclasses import dataclass
 from fractions import Fraction
 
 import resources
-from core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

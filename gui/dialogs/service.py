@@ -5,13 +5,13 @@ in place of ``QtDialogs``.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from core.records import dataclass
 from core.words import Words
 
 FileDone = Callable[[Path | None], object]

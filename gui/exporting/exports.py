@@ -1,6 +1,7 @@
 """What leaves the window: reports, pictures of plots and their data, to files and to the clipboard."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -12,7 +13,6 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from core.errors import InferometerError
 from core.files.atomic import write_atomic
 from core.planning.curves import WorkloadCurves
-from core.records import dataclass
 from core.words import Words
 from gui.paths import file_name
 

@@ -1,10 +1,8 @@
 """What the size of the window decides: widths, heights and gaps, for every workspace alike."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QSize
-
-from core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

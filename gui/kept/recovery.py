@@ -9,13 +9,13 @@ import json
 import os
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QLockFile, QObject, QTimer, Signal
 
 from core.errors import InferometerError
 from core.files import scenario_file
-from core.records import dataclass
 from core.spec.base import as_one_line
 from core.spec.scenario import Scenario
 from gui.document import Document, Origin

@@ -4,13 +4,12 @@ Every workspace but the first is made when it is first shown.
 """
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, cast
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QBoxLayout, QStackedWidget, QWidget
 
-from core.records import dataclass
 from core.words import Words
 from gui.catalogue import Catalogue
 from gui.dialogs.service import Dialogs
