@@ -8,6 +8,7 @@ import numpy as np
 from core.catalog.calibrations import applying
 from core.explain.calibration_state import calibration_notes
 from core.explain.crowding import crowding_notes
+from core.explain.drafts import draft_notes
 from core.explain.verdict import judge
 from core.memory.build import build_ledger
 from core.memory.capacity import Capacity, capacity, queues, starts
@@ -46,6 +47,7 @@ def estimate(scenario: Scenario) -> Estimate:
         *memory_notes(scenario, ledger),
         *calibration_notes(scenario),
         *crowding_notes(scenario, ceiling),
+        *draft_notes(scenario),
     )
     verdict = judge(scenario, ledger, ceiling, speed)
     fitted = applying(scenario)

@@ -73,6 +73,14 @@ def shortened(text: str) -> str:
     return line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
 
 
+def shortened_path(path: str) -> str:
+    """A path made fit for a message: what is too long loses its middle, for the name stands at the end."""
+    if len(path) <= _SHOWN:
+        return shortened(path)
+    head = _SHOWN // 4
+    return f"{shortened(path[:head])}…{shortened(path[head + 1 - _SHOWN :])}"
+
+
 def _decoded(data: bytes) -> str:
     try:
         text = data.decode("utf-8-sig")

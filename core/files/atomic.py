@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.errors import Problem, UnreadableFile, UnwritableFile
 from core.os_reasons import reason_of
-from core.strict_json import MAX_BYTES, shortened
+from core.strict_json import MAX_BYTES, shortened_path
 
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 _PREFIX, _ENDING = ".inferometer-", ".tmp"
@@ -23,7 +23,7 @@ def read_limited(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     Raises UnreadableFile: ``file.not_found``, ``file.is_a_folder``, ``file.not_a_file`` (pipes and
     devices would never end), ``file.too_large`` {limit}, ``file.no_permission``, ``file.not_read``.
     """
-    shown = shortened(str(path))
+    shown = shortened_path(str(path))
     try:
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
@@ -51,7 +51,7 @@ def write_atomic(path: Path, data: bytes) -> None:
     ``file.read_only``, ``file.disk_full``, ``file.folder_missing``, ``file.is_a_folder``,
     ``file.not_a_file``, ``file.not_written`` {reason}.
     """
-    shown = shortened(str(path))
+    shown = shortened_path(str(path))
     try:
         target = Path(os.path.realpath(path))
     except (OSError, ValueError) as error:

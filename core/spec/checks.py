@@ -7,7 +7,6 @@ from core.spec.architecture import Architecture, Attention, LatentAttention, Mix
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.speculative import DraftKind
-from core.units import three_digits
 from core.words import Phrase
 
 VLLM_CACHE_FORMATS = ("bf16", "fp16", "fp8")
@@ -274,23 +273,6 @@ def _draft(scenario: Scenario) -> Iterator[Problem]:
         yield Problem("draft_no_mtp", ("speculative.kind",), {"model": scenario.model.name})
     if draft.kind in ("eagle", "draft_model") and not draft.draft_parameters:
         yield Problem("draft_size_missing", ("speculative.draft_parameters", "speculative.kind"))
-    elif draft.kind == "draft_model":
-        yield from _draft_size(scenario)
-
-
-def _draft_size(scenario: Scenario) -> Iterator[Problem]:
-    """A draft that is no smaller than the model it drafts for is hardly meant so."""
-    from core.model.parameters import stored_parameters  # of a draft only: most scenarios have none
-
-    size, draft = stored_parameters(scenario.model.architecture), scenario.speculative.draft_parameters
-    if draft < size:
-        return
-    values: dict[str, object] = {
-        "draft": f"{three_digits(draft / 1e9)}B",
-        "model": scenario.model.name,
-        "size": f"{three_digits(size / 1e9)}B",
-    }
-    yield Problem("draft_too_large", ("speculative.draft_parameters",), values, "warning")
 
 
 def drafts_of(engine: str) -> tuple[DraftKind, ...]:

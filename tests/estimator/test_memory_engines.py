@@ -7,6 +7,7 @@ import pytest
 
 from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
+from core.estimator import estimate
 from core.memory import vllm
 from core.memory.build import build_ledger, plan_memory
 from core.memory.capacity import capacity, memory_over_users, smallest_changes, starts
@@ -246,6 +247,6 @@ def test_a_draft_no_smaller_than_its_model_is_told(parameters: int, large: bool)
     """8,030,261,248: all parameters of Llama 3.1 8B, by its model card."""
     changes = {"speculative.kind": "draft_model", "speculative.draft_parameters": parameters}
     drafted = with_values(scenario("vllm", "Llama-3.1-8B"), changes)
-    assert ("draft_too_large" in {p.code for p in check(drafted)}) == large
+    assert ("draft_too_large" in {p.code for p in estimate(drafted).notes}) == large
     without = with_values(drafted, {"speculative.kind": "none"})
-    assert "draft_too_large" not in {p.code for p in check(without)}
+    assert "draft_too_large" not in {p.code for p in estimate(without).notes}
