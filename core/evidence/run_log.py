@@ -24,7 +24,7 @@ from core.evidence.run import FIGURES, STATISTICS, Run, Setting
 from core.evidence.run_files import dumped
 from core.evidence.run_json import assembled, setting_of, to_tree
 from core.os_reasons import reason_of
-from core.strict_json import shortened
+from core.strict_json import shortened_path
 
 DATABASE = "runs.sqlite"  # in the user's data folder
 WAIT_S = 10.0  # for another window that writes
@@ -316,7 +316,7 @@ def _is_damage(error: sqlite3.DatabaseError) -> bool:
 
 
 def _failure(error: Exception, path: Path, writing: bool) -> InferometerError:
-    shown = shortened(str(path))
+    shown = shortened_path(str(path))
     code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return UnwritableFile(Problem("runs.busy", values={"path": shown}))

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from core.errors import Problem, UnreadableFile
 from core.os_reasons import reason_of
-from core.strict_json import shortened
+from core.strict_json import shortened_path
 
 WINDOW_BYTES = 2**20
 MAX_JSON_BYTES = 20 * 2**20  # of a configuration, an index, a report of a tool
@@ -30,7 +30,7 @@ def refuse(code: str, **values: object) -> NoReturn:
 
 def plain_file(path: Path) -> int:
     """Size of a plain file.  Raises UnreadableFile for what is none (pipes would never end)."""
-    shown = shortened(str(path))
+    shown = shortened_path(str(path))
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -65,7 +65,7 @@ def is_file(path: Path) -> bool:
 def opened(path: Path) -> BufferedReader:
     """The file, to be read in pieces.  Raises UnreadableFile."""
     plain_file(path)
-    shown = shortened(str(path))
+    shown = shortened_path(str(path))
     try:
         return path.open("rb")
     except PermissionError:
@@ -80,7 +80,7 @@ def read_bounded(path: Path, most: int = MAX_JSON_BYTES) -> bytes:
         try:
             data = file.read(most + 1)
         except OSError as error:
-            raise UnreadableFile(_not_read(shortened(str(path)), error)) from None
+            raise UnreadableFile(_not_read(shortened_path(str(path)), error)) from None
     if len(data) > most:
         raise UnreadableFile(Problem("file.too_large", values={"limit": most // 2**20}))
     return data
