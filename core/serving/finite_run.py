@@ -6,13 +6,15 @@
 So it never settles where it is short or the rate is more than the engine carries.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from core.latency.textbook import TextbookPlan
 from core.quantities import EXPECTED, FloatArray
 from core.serving.lifecycle import live
 from core.serving.load import LoadCurve
-from core.serving.steady_state import Service, curve_of, open_loop, room
+from core.serving.steady_state import Service, curve_of, open_loop, read_anew, room
 
 _POINTS = 40
 
@@ -30,7 +32,10 @@ def finite_run(service: Service, request_rate: FloatArray, requests: float, kv_t
     # Left of the root fewer are inside than arrive meanwhile.
     off = grid * (arriving[:, None] + total) - count * total
     inside = np.array([np.interp(0.0, row, grid) for row in np.maximum.accumulate(off, axis=1)])
-    life = live(service.plan, service.lengths, inside, together=False)
+    # Those that came and found no room are there too, and crowd the cache of an engine that preempts.
+    crowd = np.where(inside >= limit * (1 - 1e-9), count, inside)
+    lengths = replace(service.lengths, anew=read_anew(service, crowd, kv_tokens))
+    life = live(service.plan, lengths, inside, together=False)
     lasts = np.where(inside >= limit * (1 - 1e-9), count / (inside / life.total), 0.0)
     queue = 0.5 * np.maximum(0.0, lasts - arriving)
     length = np.maximum(arriving + life.total, lasts)

@@ -147,14 +147,14 @@ def closed_loop(service: Service, users: FloatArray, kv_tokens: float | FloatArr
     # With fewer users than replicas some replicas idle.
     busy = np.minimum(users, service.replicas)
     inside = np.minimum(here, limit)
-    lengths = replace(lengths, anew=_anew(service, here, kv_tokens))
+    lengths = replace(lengths, anew=read_anew(service, here, kv_tokens))
     life = live(service.plan, lengths, inside, together=True)
     queue = (here / inside - 1.0) * life.total
     rate = busy * inside / life.total
     return curve_of(service, users, busy * inside * life.share, life, queue, rate, np.ones_like(users))
 
 
-def _anew(service: Service, here: FloatArray, kv_tokens: float | FloatArray) -> FloatArray | float:
+def read_anew(service: Service, here: FloatArray, kv_tokens: float | FloatArray) -> FloatArray | float:
     """Tokens read anew for each request, ``here`` (n,) of a replica, while the cache is full and more
     prompts may come in than stay.
 

@@ -132,7 +132,7 @@ def _pictures(scenario: Scenario, x: Axis, y: Axis, result: ResultKey) -> Iterat
         if not down.is_category:
             source = np.maximum.accumulate(np.where(done, source, 0))
         elif number < count:
-            known = np.broadcast_to(done[:, np.newaxis], shape)
+            known = np.broadcast_to(done.copy()[:, np.newaxis], shape)  # ``done`` goes on changing
             known = known.T if swap else known
         filled = values[source], starts[source], meets[source]
         if swap:

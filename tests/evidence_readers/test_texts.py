@@ -136,7 +136,7 @@ def test_lines_of_lists_are_those_of_their_members() -> None:
             '{"metadata": {"benchmark_phase": "profiling"}, "metrics": {"request_latency": {"value": 1}}}',
             "other_file",
         ),
-        ("benchmarks:\n- metrics:\n    inter_token_latency_ms:\n", "other_file"),
+        ("benchmarks:\n- metrics:\n    inter_token_latency_ms:\n", "no_figures"),
         ('{"completed": 0, "request_throughput": 0.0, "mean_ttft_ms": 0}', "no_figures"),
         ("============ Serving Benchmark Result ============\n", "no_figures"),
     ],
