@@ -239,7 +239,7 @@ def test_what_limits_is_said_in_words(base):
     assert prefill.caption.startswith("limited by compute ")
     assert decode.caption.startswith("limited by bandwidth ")
     assert prefill.what == "1K tokens of a prompt"
-    assert decode.what == "one token for each of 8 requests, the mean over time"
+    assert decode.what == "one token for each of 8 requests (mean)"
     assert {row.bound for row in (*prefill.rows, *decode.rows)} <= {
         "compute",
         "bandwidth",
