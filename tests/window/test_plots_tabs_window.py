@@ -53,7 +53,7 @@ def test_a_tab_shows_the_scenario_of_now(qtbot: QtBot, complete: MainWindow) -> 
     qtbot.waitUntil(lambda: complete.estimation.shown_revision == complete.document.revision, timeout=5000)
     tabs.show_tab("step")
     assert tabs.step.phases[1].phase.total != before
-    assert tabs.step.phases[1].phase.what == "one token for each of 20 requests"
+    assert tabs.step.phases[1].phase.what == "one token for each of 20 requests (mean)"
 
 
 def test_arrow_keys_go_from_tab_to_tab(qtbot: QtBot, complete: MainWindow) -> None:
