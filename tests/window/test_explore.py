@@ -176,7 +176,11 @@ def test_the_flag_never_says_a_number_with_the_unit_of_another_result(
     assert all(reading.endswith(" GiB") and before.removesuffix(" ms") not in reading for reading in new)
 
 
-def test_a_long_exploration_sharpens_and_can_be_stopped(qtbot: QtBot, scenario: Scenario) -> None:
+def test_a_long_exploration_sharpens_and_can_be_stopped(
+    qtbot: QtBot, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = itertools.count()  # each row takes 20 ms, however fast the machine
+    monkeypatch.setattr("gui.work.exploration.time.perf_counter", lambda: 0.02 * next(clock))
     exploration = Exploration()
     seen: list[Picture] = []
     exploration.shown.connect(seen.append)
