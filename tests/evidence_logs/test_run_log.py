@@ -11,16 +11,20 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.cli import main
 from core.console import COMMANDS
 from core.errors import UnreadableFile, UnwritableFile
-from core.evidence import run_log_schema
+from core.evidence import run_log, run_log_schema
+from core.evidence.quick_records import maker
 from core.evidence.readers.detect import read_files, read_text
-from core.evidence.run import FIGURES, STATISTICS, Operator, Origin, Run, Setting
+from core.evidence.run import Operator, Origin, Run, Setting
 from core.evidence.run_files import runs_csv, runs_jsonl
 from core.evidence.run_log import DATABASE, RunLog, project_key
 from core.words import Phrase, Words
@@ -249,6 +253,7 @@ def test_places_that_cannot_be_a_log(tmp_path: Path) -> None:
 
 WRITER = """
 import sys
+import time
 from pathlib import Path
 from core.evidence.run import Origin, Run
 from core.evidence.run_log import RunLog
@@ -350,75 +355,43 @@ def test_the_command_is_one_of_the_program() -> None:
     assert "runs" in COMMANDS
 
 
-LOADING = """
-import sys, time
-from pathlib import Path
-from core.evidence.run_log import RunLog
-best = 1e9
-for _ in range(3):
-    started = time.process_time()
-    count = len(RunLog(Path(sys.argv[1])).runs("a"))
-    best = min(best, time.process_time() - started)
-    if best <= 1.5:
-        break
-print(count, best)
-"""
+def test_a_thousand_runs_are_read_setting_by_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each setting and each set of figures once, and JSON by hundreds: what is left of a run is its own."""
+    log = RunLog(tmp_path / DATABASE)
+    log.add("b", [measured(n) for n in range(50)])
+    swept = [replace(measured(n), setting=measured(n % 7).setting) for n in range(1200)]
+    assert log.add("a", swept) == 1200
+    calls = dict.fromkeys(("setting_of", "_Shape", "_tree"), 0)
+    texts = []
+
+    def watch(name: str, function: Callable[..., Any]) -> None:
+        def watched(*given: Any) -> Any:
+            calls[name] += 1
+            return function(*given)
+
+        monkeypatch.setattr(run_log, name, watched)
+
+    for name in calls:
+        watch(name, getattr(run_log, name))
+    loads = json.loads
+    monkeypatch.setattr(run_log.json, "loads", lambda text: texts.append(text) or loads(text))
+    assert log.runs("a") == tuple(swept)
+    assert calls == {"setting_of": 7, "_Shape": 1, "_tree": 0}
+    assert len(texts) <= 1 + 2 * (1200 // 400)
 
 
-def served(number: int, chance: random.Random) -> Run:
-    """A run of a sweep, as a client reports it: four latencies of four statistics, three throughputs."""
-    latencies = [f for f, unit in FIGURES.items() if unit == "s"]
-    figures = {
-        (name, s): chance.uniform(0.01, 9) for name in latencies for s in ("mean", "p50", "std", "p99")
-    }
-    figures |= {
-        (f"{name}_throughput", "mean"): chance.uniform(1, 9e3) for name in ("output", "total", "request")
-    }
-    assert all(statistic in STATISTICS for _, statistic in figures)
-    setting = Setting(
-        engine="vllm",
-        engine_version="0.11.0",
-        model=chance.choice(("meta-llama/Llama-3.1-8B-Instruct", "Qwen/Qwen3-32B")),
-        accelerator=chance.choice(("H100", "A100", "L40S")),
-        tensor_parallel=chance.choice((1, 2, 4)),
-        input_tokens=float(chance.choice((128, 1024, 8192))),
-        output_tokens=float(chance.choice((128, 1024))),
-        concurrency=float(2 ** chance.randrange(9)),
-        request_rate=math.inf,
-        requests=500,
-    )
-    conversions = (Phrase("conversions.milliseconds"),)
-    rest: dict[str, object] = {"burstiness": 1.0, "completed": 500, "tokenizer_id": "x"}
-    origin = Origin("vllm_serve", "0.11.0", f"{number}.json", 1)
-    return Run(origin, setting, figures, started_at="2025-10-01T12:00:00", conversions=conversions, rest=rest)
-
-
-def seconds_to_load(path: Path) -> float:
-    """Of the processor, for the hundred thousand runs of project "a", in a process of its own."""
-    asked = [sys.executable, "-c", LOADING, str(path)]
-    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
-    count, seconds = done.stdout.split()
-    assert int(count) == 100_000
-    return float(seconds)
-
-
-@pytest.mark.slow
-def test_hundred_thousand_runs_load_in_two_seconds(tmp_path: Path) -> None:
-    path, chance = tmp_path / DATABASE, random.Random(7)
-    log = RunLog(path)
-    log.add("b", [measured(n) for n in range(100)])
-    assert log.add("a", [served(n, chance) for n in range(10_000)]) == 10_000
-    with contextlib.closing(sqlite3.connect(path)) as base:  # each ten times, for the sake of time
-        kept = [row[1] for row in base.execute("PRAGMA table_info(run)") if row[1] not in ("id", "digest")]
-        columns = ", ".join(kept)
-        base.execute(f"CREATE TEMP TABLE few AS SELECT {columns} FROM run WHERE project = 2")
-        for _ in range(9):
-            base.execute(f"INSERT INTO run (digest, {columns}) SELECT randomblob(16), {columns} FROM few")
-        base.commit()
-        seconds = seconds_to_load(path)
-        assert seconds <= 2.0, f"{seconds} s of the processor"
-        # Where no two runs share a setting it takes longer, but not twice as long.
-        base.execute("UPDATE run SET setting = json_set(setting, '$.input_tokens', id + 0.5)")
-        base.commit()
-        assert base.execute("SELECT count(DISTINCT setting) FROM run").fetchone()[0] >= 100_000
-    assert seconds_to_load(path) <= 2.0 * max(seconds, 1.0)
+def test_quick_records_are_those_of_the_slow_way(tmp_path: Path) -> None:
+    log = RunLog(tmp_path / DATABASE)
+    log.add("a", [measured(3)])
+    (run,) = log.runs("a")
+    assert run == measured(3) and type(run) is Run and type(run.setting) is Setting
+    assert hash(run.setting) == hash(measured(3).setting) and repr(run) == repr(measured(3))
+    for record, field in ((run, "label"), (run.setting, "model"), (run.origin, "line")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(record, field, "other")
+    for kind in (Run, Setting, Origin):
+        bare = ("x",) if kind is not Setting else ()
+        assert maker(kind)(*bare) == kind(*bare)
+        if kind is not Setting:
+            with pytest.raises(TypeError):
+                maker(kind)()
