@@ -36,7 +36,9 @@ def stages(python: str, fast: bool, pytest_arguments: list[str]) -> list[tuple[s
         ("Frozen build", [python, str(freeze / "build.py")]),
         ("Frozen program", [python, str(freeze / "smoke.py")]),
     ]
-    tests = [("Tests", [*module, "pytest", "-q", *pytest_arguments])]
+    # A file of tests stays in one process, so that what its tests share is made once.
+    spread = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
+    tests = [("Tests", [*module, "pytest", "-q", *spread, *pytest_arguments])]
     return checks + ([] if fast else frozen) + tests
 
 
