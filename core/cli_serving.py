@@ -126,7 +126,9 @@ def _trace(options: argparse.Namespace, scenario: Scenario) -> Any:
     """The trace that is given, else the one that the scenario names, beside its file; None without one."""
     from core.errors import UnreadableFile
     from core.files.atomic import read_limited
+    from core.files.beside import is_plain_name
     from core.serving.trace import MAX_BYTES, parse_trace
+    from core.strict_json import shortened
 
     path: Path | None = options.trace
     wanted = scenario.simulation.arrivals == "trace" or "file" in (
@@ -136,7 +138,10 @@ def _trace(options: argparse.Namespace, scenario: Scenario) -> Any:
     if path is None and wanted:
         if not scenario.simulation.trace:
             raise UnreadableFile(Problem("trace.none", ("simulation.trace",)))
-        path = options.file.parent / scenario.simulation.trace
+        name = scenario.simulation.trace
+        if not is_plain_name(name):
+            raise UnreadableFile(Problem("trace.elsewhere", ("simulation.trace",), {"name": shortened(name)}))
+        path = options.file.parent / name
     if path is None:
         return None
     try:

@@ -8,6 +8,7 @@ from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QWidget
 
 from core.errors import Problem
+from core.files.beside import beside
 from core.serving.trace import Trace
 from core.spec.scenario import Scenario
 from gui.opening.intake import local_paths
@@ -47,9 +48,9 @@ class TraceKeeper(QObject):
         if self.trace is not None and self.path is not None and self.path.name == name:
             return True
         home = self._context.document.path
-        beside = home.parent / name if home is not None and name else None
-        if beside is not None and beside.is_file() and beside != self.path:
-            self.read(beside)
+        found = beside(home, name) if home is not None else None
+        if found is not None and found != self.path:
+            self.read(found)
         elif not self.reading.working:
             self.trace = None
         return False

@@ -211,6 +211,23 @@ def test_a_trace_that_is_not_there_is_asked_for(
     qtbot.waitUntil(lambda: "gone.csv" in shown.heading.detail and not shown.run.working, timeout=WAIT_MS)
 
 
+def test_a_scenario_has_no_trace_read_from_elsewhere(
+    shown: SimulateWorkspace, window: MainWindow, tmp_path: Path, qtbot: QtBot
+) -> None:
+    """Whoever sends a file does not choose what is read here, nor which computer is asked for a share."""
+    trace, home = tmp_path / "morning.csv", tmp_path / "sent"
+    trace.write_text("timestamp,input,output\n0,200,20\n1.5,300,30\n", encoding="utf-8")
+    home.mkdir()
+    window.document.save(home / "s.json")
+    for name in (str(trace), "../morning.csv", "//192.0.2.1/share/morning.csv", "n" * 300):
+        window.document.set_values([("simulation.arrivals", "trace"), ("simulation.trace", name)], "x")
+        qtbot.waitUntil(lambda: shown.heading.headline == window.words("simulating.trace_needed"))
+        assert shown.traces.trace is None and shown.traces.path is None
+    trace.rename(home / trace.name)
+    window.document.set_value("simulation.trace", trace.name)
+    qtbot.waitUntil(lambda: shown.settled() and shown.shot.result.asked == 2, timeout=WAIT_MS)
+
+
 def test_a_service_that_does_not_start_is_said(
     shown: SimulateWorkspace, window: MainWindow, qtbot: QtBot
 ) -> None:
