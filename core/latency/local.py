@@ -64,9 +64,9 @@ class Costs:
         self._launches = {"step": fitted.step, "sequence": fitted.step, "hop": 1.0 / fitted.link}
         self._layer = fitted.layer
 
-    def of(self, terms: tuple[Term, ...], place: str) -> FloatArray:
-        """The sum (2, K) of all terms done in one place."""
-        here = [self.term(term) for term in terms if term.place == place]
+    def of(self, terms: tuple[Term, ...], place: str, reads: bool = False) -> FloatArray:
+        """The sum (2, K) of all terms done in one place; ``reads``: of the device's memory alone."""
+        here = [self.term(term) for term in terms if term.place == place and (term.reads or not reads)]
         return np.sum(here, axis=0) if here else np.zeros((2, len(terms[0].seconds)))
 
     def term(self, term: Term) -> FloatArray:
@@ -101,6 +101,8 @@ class LocalPlan:
     band: Spread
     setting: Setting
     always: FloatArray  # (2, K) seconds per unit of a feature
+    read: FloatArray  # (2, K) of ``always``, what the device's memory takes
+    read_copied: FloatArray  # (2, K) of ``copied``, the same
     host: FloatArray | None  # (2, K) of weights in host memory, done by the processor
     copied: FloatArray | None  # (2, K) of the same work, done on the device after a copy
     hop: FloatArray  # (2, 1) s a hand-over from device to device
@@ -154,24 +156,35 @@ class LocalPlan:
         context: FloatArray,
         prefill: FloatArray,
         history: FloatArray,
+        reading: FloatArray | None = None,
     ) -> FloatArray:
-        """Seconds of N steps, float arrays of shape (N,) in, ([Q,] N) out; see ``StepPlan``."""
+        """Seconds of N steps, float arrays of shape (N,) in, ([Q,] N) out; see ``StepPlan``.
+
+        ``reading`` (N,): times of a byte of the device's memory over those of the plan.
+        """
         work = self.features(decoding, context, prefill, history)
+        more = None if reading is None else reading - 1.0
         if rows == EXPECTED:
-            return np.asarray(self._times(work, slice(0, 1))[0])
-        expected, bound = self._times(work, slice(0, 2))
+            return np.asarray(self._times(work, slice(0, 1), more)[0])
+        expected, bound = self._times(work, slice(0, 2), more)
         # The spread of a mixed step lies between those of its parts.
         share = prefill / np.maximum(prefill + decoding, 1e-9)
         low, high = (share * self.band.prefill[i] + (1.0 - share) * self.band.decode[i] for i in range(2))
         every = np.stack([np.maximum(low * expected, bound), expected, high * expected, bound])
         return np.asarray(every[rows])
 
-    def _times(self, work: FloatArray, rows: slice) -> FloatArray:
-        """Expected seconds and bound of steps with the features ``work`` (K, N)."""
+    def _times(self, work: FloatArray, rows: slice, more: FloatArray | None) -> FloatArray:
+        """Expected seconds and bound of steps with the features ``work`` (K, N); what the device's memory
+        takes goes in once and ``more`` (N,) times again.
+        """
         micro = work[-1]
         total = self.always[rows] @ work
+        if more is not None:
+            total += more * (self.read[rows] @ work)
         if self.host is not None and self.copied is not None:
             left, copied = self.host[rows] @ work, self.copied[rows] @ work
+            if more is not None:
+                copied += more * (self.read_copied[rows] @ work)
             batched = work[TOKENS] / micro >= LEAST_COPIED_BATCH
             total += np.where(batched, np.minimum(left, copied), left)
         n = self.setting.devices
@@ -307,6 +320,8 @@ def _plan(
         band=_band(profile.band(device), fitted),
         setting=setting,
         always=costs.of(terms, "always"),
+        read=costs.of(terms, "always", reads=True),
+        read_copied=costs.of(terms, "copied", reads=True),
         host=costs.of(terms, "host") if place.anything else None,
         copied=costs.of(terms, "copied") if place.anything else None,
         hop=costs.microseconds("hop"),

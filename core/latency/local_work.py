@@ -67,6 +67,11 @@ class Term:
     flops: FloatArray | None = None  # (K,)
     bytes: FloatArray | None = None  # (K,)
 
+    @property
+    def reads(self) -> bool:
+        """Whether the device's memory sets its seconds."""
+        return self.bound == "bandwidth" and "host_read" not in self.fractions
+
 
 def multiply_peak(device: Accelerator, accumulate: str, wide: bool = False) -> float:
     """FLOP/s that a fraction of one stands for.

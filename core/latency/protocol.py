@@ -4,13 +4,20 @@ A plan is a model laid over devices under an engine, everything that does not de
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from core.latency.efficiency import ModelKind, Overheads
 from core.quantities import FloatArray
 from core.spec.formats import ComputeFormat
 
 BOUND = 3  # fourth row of the axis of quantiles: everything at its peak, nothing in between
+
+
+def over_points(value: Any, n: int) -> Any:
+    """A number, or one of each of m points (m,) as often as goes into n."""
+    return value if np.ndim(value) == 0 else np.resize(value, n)
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,10 +114,18 @@ class Plan:
         context: FloatArray,
         prefill: FloatArray,
         history: FloatArray,
+        reading: FloatArray | None = None,
+        gained: FloatArray | None = None,
     ) -> FloatArray:
-        """``step_time`` without ceremony: float arrays of one shape (N,), result ([Q,] [A,] N)."""
+        """``step_time`` without ceremony: float arrays of one shape (N,), result ([Q,] [A,] N).
+
+        ``reading`` and ``gained`` (N,): times of a byte and tokens of a step over those of the plan.
+        """
         work = self.features(decoding, context, prefill, history)
-        kernels = self._joined(self.seconds_per[rows] @ work)
+        scaled = self.seconds_per[rows] @ work
+        if reading is not None:
+            scaled[..., len(self.operators.rows) :, :] *= reading
+        kernels = self._joined(scaled)
         total = kernels.sum(axis=-2)
         total += self.fixed[rows] @ work
         if self.prefill_row is not None and self.decode_rows:
@@ -135,7 +143,8 @@ class Plan:
         prompts = work[PREFILLS] * (work[TOKENS] > self.padding.largest_prompt)
         outside = self.ungraphed[rows] * (1.0 if self.eager else np.maximum(prompts, beyond))
         total = smooth_max(total, outside, _GRAPH_P)
-        return smooth_max(total, self.stream[rows] * decoding, _STREAM_P)
+        sent = decoding if gained is None else decoding * gained
+        return smooth_max(total, self.stream[rows] * sent, _STREAM_P)
 
     def _joined(self, scaled: FloatArray) -> FloatArray:
         """Compute rows and memory rows joined by each device's exponent; ``scaled`` is overwritten."""
@@ -214,6 +223,9 @@ def plan_of(
     """The plan of a model on one device (or on each of several, side by side) and its group."""
     single = isinstance(accelerators, Accelerator)
     devices = (accelerators,) if isinstance(accelerators, Accelerator) else tuple(accelerators)
+    # In one node it is the same plan for any number of copies.
+    if deployment.nodes == 1 and deployment.accelerators > deployment.group:
+        deployment = deployment.model_copy(update={"accelerators": deployment.group})
     return _plan(
         Identity(architecture),
         tuple(Identity(device) for device in devices),

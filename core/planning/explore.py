@@ -13,7 +13,7 @@ import numpy as np
 from core.errors import InvalidScenario
 from core.estimator import estimate
 from core.planning.explore_axes import Axis, coarse_first
-from core.planning.explore_columns import SettingRows, quick, quickest, row_of_loads
+from core.planning.explore_columns import SettingRows, copied, plain, quick, quickest, row_of_loads
 from core.planning.explore_memory import BoolArray
 from core.planning.explore_results import RESULTS, ResultKey, Row, no_row, result_of
 from core.quantities import FloatArray
@@ -38,12 +38,12 @@ class Grid:
 def is_fast(scenario: Scenario, x: Axis, y: Axis) -> bool:
     """Whether a row is one call, so that 200 × 200 take about a second."""
     ways = ((x.path, y.path), (y.path, x.path))
-    return any(column in quick(scenario, row) for column, row in ways)
+    return any(column in copied(scenario, row) for column, row in ways)
 
 
 def turned(scenario: Scenario, x: Axis, y: Axis) -> bool:
     """Whether the axes should change places so that rows are quick."""
-    for ways in (quickest, quick):
+    for ways in (quickest, quick, plain, copied):
         if x.path in ways(scenario, y.path):
             return False
         if y.path in ways(scenario, x.path):
@@ -71,7 +71,7 @@ def _way(scenario: Scenario, x: Axis, y: Axis) -> Callable[[Scenario, int, Resul
     """How a row is worked out."""
     if x.path != y.path and x.path in quickest(scenario, y.path):
         return lambda own, index, result: row_of_loads(own, x, index, result)
-    if x.path != y.path and x.path in quick(scenario, y.path):
+    if x.path != y.path and x.path in copied(scenario, y.path):
         return SettingRows(x, y.path).row
     return lambda own, index, result: _row_of_estimates(own, x, index, result)
 

@@ -11,6 +11,10 @@ from typing import Any, cast
 import numpy as np
 
 from core.errors import InvalidScenario
+from core.latency.points import PointsPlan, at_acceptances, at_bandwidths
+from core.latency.protocol import StepPlan
+from core.latency.step import Plan
+from core.latency.textbook import TextbookPlan
 from core.memory.build import plan_of_many, plans_over
 from core.memory.capacity import queues, refuses_long
 from core.planning.explore_axes import Axis, changes_for
@@ -39,8 +43,9 @@ _SETTINGS = (
     "engine.max_num_batched_tokens",
     "accelerator.memory_gb_nominal",
 )
-# And these the memory.
-_NO_MEMORY = ("accelerator.memory_bandwidth_gbps", "speculative.acceptance")
+# And these the memory; a step's time is a plain function of them.
+BANDWIDTH, ACCEPTANCE = _NO_MEMORY = ("accelerator.memory_bandwidth_gbps", "speculative.acceptance")
+DEVICES = "deployment.accelerators"  # more of them are more copies of the model
 # What decides how many sequences and tokens a step holds.
 _LIMITING = ("engine.max_num_batched_tokens", "accelerator.memory_gb_nominal")
 
@@ -61,6 +66,22 @@ def quick(scenario: Scenario, row: str) -> tuple[str, ...]:
     if not first or scenario.deployment.readers:
         return first
     return (*first, *(path for path in (*LENGTHS, *_SETTINGS) if path not in first and path != row))
+
+
+def plain(scenario: Scenario, row: str) -> tuple[str, ...]:
+    """The paths of ``quick``, and those of which a step's time is a plain function."""
+    first = quick(scenario, row)
+    if not first or scenario.deployment.readers:
+        return first
+    return (*first, *(path for path in _NO_MEMORY if path != row))
+
+
+def copied(scenario: Scenario, row: str) -> tuple[str, ...]:
+    """The paths of ``plain``, and the number of devices where it changes that of the copies alone."""
+    first, place = plain(scenario, row), scenario.deployment
+    if not first or place.readers or place.nodes > 1 or row in (DEVICES, "deployment.tensor_parallel"):
+        return first
+    return (*first, DEVICES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +121,7 @@ def row_of_loads(scenario: Scenario, x: Axis, index: int, result: ResultKey) -> 
     service = prepare(base)
     if x.path in LENGTHS:
         service = _with_lengths(service, cells)
-    return _row(base, index, cells, memory, service, result)
+    return _row(base, index, cells, memory, service, result, base.deployment.accelerators)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +131,8 @@ class _Settings:
     cells: _Cells
     memory: Memory
     limits: tuple[FloatArray, FloatArray] | None  # sequences and tokens of a step; None: alike in all cells
+    devices: FloatArray | None = None  # None: alike
+    copies: FloatArray | None = None  # of the model
 
 
 @dataclass(slots=True)
@@ -141,7 +164,14 @@ class SettingRows:
             seqs, budget = settings.limits
             lengths = replace(service.lengths, token_budget=cast(float, budget))
             service = replace(service, lengths=lengths, max_num_seqs=cast(float, seqs))
-        return _row(scenario, index, settings.cells, settings.memory, service, result)
+        if self.x.path in _NO_MEMORY:
+            service = replace(service, plan=_plan_over(scenario, service.plan, self.x))
+        devices: FloatArray | int = scenario.deployment.accelerators
+        if settings.devices is not None and settings.copies is not None:
+            devices = settings.devices
+            copies = service.replicas // scenario.deployment.replicas * settings.copies
+            service = replace(service, replicas=cast(int, copies))
+        return _row(scenario, index, settings.cells, settings.memory, service, result, devices)
 
     def _settings(self, scenario: Scenario) -> _Settings | None:
         """None where nothing starts."""
@@ -150,8 +180,10 @@ class SettingRows:
         some = next((record for record in records if record is not None), None)
         if some is None or _refused(scenario.model_copy(update={section: some})):
             return None
-        plans = plans_over(scenario, self.x.path, self.x.values)
         each = [scenario]
+        plans = plans_over(scenario, self.x.path, self.x.values)
+        if self.x.path in _NO_MEMORY:
+            plans = (plan_of_many(scenario),)
         if plans is None:
             each = [scenario.model_copy(update={section: record or some}) for record in records]
             plans = tuple(plan_of_many(one) for one in each)
@@ -161,6 +193,10 @@ class SettingRows:
         cells.allowed[:] &= np.array([record is not None for record in records])
         lengths = cells.prompt, cells.output, np.minimum(cells.prefix, cells.prompt - 1.0)
         memory = memory_of_each(plans, longest, refuses_long(scenario), lengths)
+        if self.x.path == DEVICES:
+            places = [one.deployment for one in each]
+            devices = np.array([float(place.accelerators) for place in places])
+            return _Settings(cells, memory, None, devices, np.array([float(p.replicas) for p in places]))
         if len(each) == 1 or not {self.x.path, self.row_path} & {*_LIMITING}:
             return _Settings(cells, memory, None)
         limits = [batch_limits(one.engine, one.accelerator) for one in each]
@@ -198,6 +234,18 @@ def _refused(scenario: Scenario) -> bool:
     return any(not set(p.paths) & {*LENGTHS, "engine.max_model_len"} for p in problems)
 
 
+def _plan_over(scenario: Scenario, plan: StepPlan | TextbookPlan, x: Axis) -> StepPlan | TextbookPlan:
+    """The plan with a value for each column."""
+    values = np.array([float(cast(float, v)) for v in x.values])
+    if isinstance(plan, TextbookPlan):
+        share = values / scenario.accelerator.memory_bandwidth_gbps
+        return replace(plan, bandwidth=cast(float, plan.bandwidth * share))
+    server_or_local = cast(Plan, plan)
+    if x.path == BANDWIDTH:
+        return at_bandwidths(server_or_local, scenario.accelerator.memory_bandwidth_gbps, values)
+    return at_acceptances(server_or_local, scenario.speculative, values)
+
+
 def _with_lengths(service: Service, cells: _Cells) -> Service:
     """The service with a length for each column (``Lengths`` may hold arrays)."""
     shared = np.minimum(cells.prefix, cells.prompt - 1.0)
@@ -211,7 +259,13 @@ def _with_lengths(service: Service, cells: _Cells) -> Service:
 
 
 def _row(
-    scenario: Scenario, index: int, cells: _Cells, memory: Memory, service: Service, result: ResultKey
+    scenario: Scenario,
+    index: int,
+    cells: _Cells,
+    memory: Memory,
+    service: Service,
+    result: ResultKey,
+    devices: FloatArray | int,
 ) -> Row:
     waits = queues(scenario)
     # A number where all cells have the same: what does not depend on the cell is then worked out once.
@@ -227,7 +281,7 @@ def _row(
         less = np.minimum(cells.load, memory.at_once) if waits else cells.load
         needed = memory.needed(np.where(memory.at_once >= 1, less, cells.load))
     starts = cells.allowed & (memory.one_fits if waits else needed <= memory.budget)
-    values = results_of(scenario, curve, memory, needed, result)
+    values = results_of(scenario, curve, memory, needed, result, devices)
     values = np.where(cells.allowed if result == "memory_per_device" else starts, values, np.nan)
     return Row(index, values, starts, starts & meets_targets(scenario.targets, curve, memory))
 
@@ -235,4 +289,5 @@ def _row(
 def _uneven(service: Service) -> bool:
     """Whether cells differ in what a service takes as a number for all."""
     lengths = service.lengths
-    return any(np.ndim(v) > 0 for v in (lengths.prompt, lengths.token_budget, service.max_num_seqs))
+    several = (lengths.prompt, lengths.token_budget, service.max_num_seqs, service.replicas)
+    return isinstance(service.plan, PointsPlan) or any(np.ndim(v) > 0 for v in several)

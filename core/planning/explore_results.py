@@ -85,10 +85,15 @@ def result_of(point: Estimate, result: ResultKey) -> float:
 
 
 def results_of(
-    scenario: Scenario, curve: LoadCurve, memory: Memory, needed: FloatArray, result: ResultKey
+    scenario: Scenario,
+    curve: LoadCurve,
+    memory: Memory,
+    needed: FloatArray,
+    result: ResultKey,
+    devices: FloatArray | int,
 ) -> FloatArray:
-    """The same of many cells, (n,); ``needed`` bytes of one device."""
-    price = price_of(scenario) or np.nan
+    """The same of many cells, (n,); ``needed`` bytes of one of the ``devices``."""
+    price = (price_of(scenario) or np.nan) * (devices / scenario.deployment.accelerators)
     match result:
         case "time_to_first_token":
             return np.asarray(curve.time_to_first_token[EXPECTED])

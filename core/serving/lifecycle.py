@@ -42,7 +42,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.latency.protocol import BOUND, StepPlan
+from core.latency.protocol import BOUND, StepPlan, over_points
 from core.quantities import EXPECTED, FloatArray
 from core.serving.load import Terms
 
@@ -165,7 +165,8 @@ class _Loop:
         self.plan, self.lengths, self.inside = plan, lengths, inside
         self.n, self.stages = len(inside), float(plan.stages)
         self.over, self.others = plan.overheads, inside - 1.0
-        self.steps = np.maximum(lengths.output - 1.0, 0.0) / plan.tokens_per_step
+        self.gained = over_points(plan.tokens_per_step, self.n)
+        self.steps = np.maximum(lengths.output - 1.0, 0.0) / self.gained
         self.shared = 0.0 if self.over.separate_prompts else 1.0  # whether decodes go on beside a prompt
         self.base = 1e-3 * self.over.alone_ms[plan.kind] * np.ones(self.n)
         self.share = self.full_steps = np.ones(self.n)
@@ -279,7 +280,7 @@ class _Loop:
             per_token=np.where(
                 several,
                 decode / np.maximum(self.lengths.output - 1.0, 1e-9),
-                step / self.plan.tokens_per_step,
+                step / self.gained,
             ),
             total=spread * total,
             prefill_share=np.where(several, held_up / np.maximum(decode[EXPECTED], 1e-12), 0.0),

@@ -14,6 +14,7 @@ from core.latency.calibrated import for_setup, in_use
 from core.latency.efficiency import SERVER_ENGINES
 from core.latency.factors import Factors
 from core.latency.machine import hand_over_of
+from core.latency.points import PointsPlan
 from core.latency.protocol import StepPlan
 from core.latency.step import layout_of, plan_of
 from core.latency.textbook import TextbookPlan, textbook_plan
@@ -237,7 +238,7 @@ def _met(
     """
     assert not isinstance(service.plan, TextbookPlan)
     n = len(here)
-    differ = _differ(service.lengths, limit)
+    differ = isinstance(service.plan, PointsPlan) or _differ(service.lengths, limit)
     if differ and n > _BLOCK:  # what fits the processor's cache is quicker
         parts = [slice(i, min(i + _BLOCK, n)) for i in range(0, n, _BLOCK)]
         limits = np.broadcast_to(limit, (n,))
@@ -285,7 +286,8 @@ def _part(service: Service, points: slice, n: int) -> Service:
         output=cut(lengths.output),
         token_budget=cut(lengths.token_budget),
     )
-    return replace(service, lengths=own)
+    plan = service.plan.part(points) if isinstance(service.plan, PointsPlan) else service.plan
+    return replace(service, lengths=own, plan=plan)
 
 
 def _repeated(lengths: Lengths, times: int, n: int) -> Lengths:

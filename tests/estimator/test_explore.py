@@ -31,7 +31,17 @@ PAIRS = (
     ("accelerator.memory_bandwidth_gbps", "engine.gpu_memory_utilization"),
     ("workload.prompt_tokens", "accelerator.memory_gb_nominal"),
     ("precision.weights", "engine.max_model_len"),
+    ("precision.weights", "accelerator.memory_bandwidth_gbps"),
+    ("accelerator.memory_bandwidth_gbps", "accelerator"),
+    ("accelerator.memory_bandwidth_gbps", "deployment.accelerators"),
+    ("speculative.acceptance", "accelerator.memory_bandwidth_gbps"),
+    ("speculative.acceptance", "precision.weights"),
+    ("deployment.accelerators", "accelerator"),
+    ("precision.kv_cache", "deployment.accelerators"),
 )
+
+
+LLAMA = {"engine.name": "llamacpp", "engine.version": "b6000", "precision.weights": "gguf_q4_k_m"}
 
 
 def scenarios(scenario):
@@ -45,6 +55,9 @@ def scenarios(scenario):
         "draft": with_values(scenario, {"speculative.kind": "ngram"}),
         "transformers": with_values(scenario, {"engine.name": "transformers", "engine.version": "4.50"}),
         "textbook": with_values(scenario, {"engine.name": "textbook"}),
+        "llamacpp": with_values(scenario, LLAMA),
+        "offloaded": with_values(scenario, {**LLAMA, "engine.n_gpu_layers": 12}),
+        "draft rate": with_values(scenario, {"speculative.kind": "ngram", "workload.load": "requests"}),
         "sglang": with_values(scenario, {"engine.name": "sglang", "engine.version": "0.5"}),
         **{m: Scenario(model=load_model(m), accelerator=h200) for m in models},
     }
@@ -58,6 +71,9 @@ NAMES = (
     "draft",
     "transformers",
     "textbook",
+    "llamacpp",
+    "offloaded",
+    "draft rate",
     "sglang",
     "google/gemma-3-27b-it",
     "Qwen/Qwen3-Next-80B-A3B-Instruct",
@@ -68,12 +84,21 @@ NAMES = (
 @pytest.mark.parametrize("pair", PAIRS, ids=[" ".join(p) for p in PAIRS])
 def test_cells_equal_the_estimator(scenario, name, pair):
     base = scenarios(scenario)[name]
-    paths = ["workload.request_rate" if name == "rate" and p == "workload.users" else p for p in pair]
+    paths = [
+        "workload.request_rate" if base.workload.load == "requests" and p == "workload.users" else p
+        for p in pair
+    ]
     if not set(paths) <= set(axes_for(base)):
         pytest.skip("an input that this engine has not")
     x, y = (axis_for(base, path, 7) for path in paths)
     swap = turned(base, x, y)
-    for result in ("time_to_first_token", "output_throughput", "concurrent_users", "memory_per_device"):
+    for result in (
+        "time_to_first_token",
+        "output_throughput",
+        "concurrent_users",
+        "memory_per_device",
+        "throughput_per_price",
+    ):
         grid = explore(base, x, y, result)
         assert grid.values.shape == grid.starts.shape == grid.meets.shape == (len(y.values), len(x.values))
         for i, j in {
@@ -133,6 +158,7 @@ def test_what_is_quick_is_known(scenario):
     assert is_fast(scenario, users, gpu) and is_fast(scenario, gpu, users)
     assert not is_fast(scenario, gpu, axis_for(scenario, "precision.weights"))
     bandwidth = axis_for(scenario, "accelerator.memory_bandwidth_gbps")
+    assert is_fast(scenario, gpu, bandwidth)
     for path in ("engine.max_model_len", "engine.gpu_memory_utilization", "accelerator.memory_gb_nominal"):
         assert is_fast(scenario, axis_for(scenario, path), bandwidth)
         assert turned(scenario, bandwidth, axis_for(scenario, path))
