@@ -1,6 +1,7 @@
 """One combination estimated: what it offers, or what it falls short of; and how offers compare."""
 
 import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from core.latency.textbook import TextbookPlan
 from core.memory.build import plan_memory
 from core.memory.capacity import starts
 from core.memory.plan import MemoryPlan
+from core.pauses import pause
 from core.planning.cost import Prices, power_watts, usd_per_hour
 from core.planning.search_space import Combination, Reason
 from core.quantities import EXPECTED
@@ -87,9 +89,17 @@ class Shortfall:
 
 def ranked(offers: list[Offer], rank: Rank) -> tuple[Offer, ...]:
     """Best first, with the Pareto set of price, speed and time per token marked."""
-    order = sorted(offers, key=lambda o: merit(o, rank))
-    front = _frontier(order)
-    return tuple(replace(o, on_frontier=i in front) for i, o in enumerate(order))
+    return marked(sorted(offers, key=lambda o: merit(o, rank)), frozenset())
+
+
+def marked(offers: Sequence[Offer], refused: Collection[int]) -> tuple[Offer, ...]:
+    """The offers in their order, those on the frontier marked; numbers in ``refused`` count for nothing."""
+    standing = [i for i in range(len(offers)) if i not in refused]
+    front = {standing[k] for k in _frontier([offers[i] for i in standing])}
+    return tuple(
+        offer if offer.on_frontier == (i in front) else replace(offer, on_frontier=i in front)
+        for i, offer in enumerate(offers)
+    )
 
 
 def merit(offer: Offer, rank: Rank) -> tuple[float, ...]:
@@ -106,20 +116,21 @@ def merit(offer: Offer, rank: Rank) -> tuple[float, ...]:
 
 def _frontier(offers: list[Offer]) -> set[int]:
     """Numbers of the offers of known price that no other beats or equals in everything."""
-    known = [i for i, o in enumerate(offers) if o.price is not None]
-    if not known:
-        return set()
-    points = np.array(
-        [
-            (offers[i].price, -offers[i].output_tokens_per_second, offers[i].time_per_output_token)
-            for i in known
-        ],
-        dtype=np.float64,
-    )
-    no_worse = (points[:, None, :] <= points[None, :, :]).all(axis=2)
-    better = (points[:, None, :] < points[None, :, :]).any(axis=2)
-    beaten: list[bool] = np.any(no_worse & better, axis=0).tolist()
-    return {i for i, out in zip(known, beaten, strict=True) if not out}
+    points = [
+        ((offer.price, -offer.output_tokens_per_second, offer.time_per_output_token), i)
+        for i, offer in enumerate(offers)
+        if offer.price is not None
+    ]
+    front: list[tuple[float, float]] = []  # of what is cheaper or costs as much: speed, and time per token
+    found, last = set[int](), (math.nan, math.nan, math.nan)
+    # In this order what beats a point comes before it, and of those that do one is on the frontier.
+    for point, i in sorted(points):
+        if point == last or not any(fast <= point[1] and each <= point[2] for fast, each in front):
+            if point != last:
+                front.append(point[1:])
+            found.add(i)
+            last = point
+    return found
 
 
 def nearness(offer: Offer) -> tuple[int, float]:
@@ -142,6 +153,7 @@ def estimated(base: Scenario, combination: Combination, whole: bool = False) -> 
     """The offer, whether or not it meets every target; a shortfall where it does not start or, without
     ``whole``, where one step by itself is far too slow.
     """
+    pause()
     scenario = combination.scenario(base)
     memory = plan_memory(scenario)
     if not starts(scenario):
@@ -152,12 +164,14 @@ def estimated(base: Scenario, combination: Combination, whole: bool = False) -> 
         reserved = memory.demand.reserved_bytes(base.engine.longest_request, memory.batched_tokens)
         return Shortfall("cache", float(needed + max(one, reserved)), float(memory.budget))
     service = prepare(scenario)
+    pause()
     most_users = _most_users(scenario, memory)
     floors = _least_times(service, scenario, most_users)
     limits = _targets(scenario)
     for reason, floor, limit in zip(_FLOORS, floors, limits, strict=True):
         if floor > _HOPELESS * limit and not whole:
             return Shortfall(reason, floor, limit, at_least=True)
+    pause()
     return _offer(scenario, combination, service, memory, most_users)
 
 

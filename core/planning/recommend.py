@@ -219,7 +219,8 @@ class _Picker:
         if bits is not None and self._by_width:
             # More of what does already: the same formats, divided as far as it goes.
             most = max(c.deployment.tensor_parallel * c.deployment.pipeline_parallel for c in group)
-            group = [c for c in group if _degree(c) == most and WEIGHT_FORMATS[c.weights].bits >= bits]
+            wide = {w for w in {c.weights for c in group} if float(WEIGHT_FORMATS[w].bits) >= bits}
+            group = [c for c in group if _degree(c) == most and c.weights in wide]
         best: Offer | None = None
         closest: Offer | None = None
         left, fastest = list(group), max(group, key=lambda c: c.guess)

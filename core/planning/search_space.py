@@ -15,6 +15,7 @@ import numpy as np
 
 from core.catalog.accelerators import all_accelerators, load_accelerator
 from core.model.parameters import weight_bytes
+from core.pauses import pause
 from core.planning.engine_settings import Settings, changed_settings
 from core.planning.search_bounds import Bounds, Field, Load
 from core.quantities import FloatArray
@@ -189,12 +190,15 @@ def combining(base: Scenario) -> Iterator[list[Combination]]:
     devices = devices_of(base)
     field, work = Field(devices), Load(base)
     caches = cache_formats(base)
+    known: dict[str, list[bool]] = {}  # by weights: whether the engine runs them on each device
     for count in counts(base):
         places = layouts(base, count)
         for weights in weight_formats(base):
             peaks = field.peaks(weights)
-            native = _supported(base, devices, weights)
-            yield []
+            if weights not in known:
+                known[weights] = _supported(base, devices, weights)
+                yield []
+            native = known[weights]
             for place in places:
                 if not _is_allowed(base, place):
                     continue
@@ -207,6 +211,7 @@ def _supported(base: Scenario, devices: tuple[Accelerator, ...], weights: str) -
     cache = base.precision.kv_cache
     found = []
     for device in devices:
+        pause()
         trial = base.model_copy(
             update={"accelerator": device, "precision": Precision(weights=weights, kv_cache=cache)}
         )

@@ -4,12 +4,12 @@ The search ranks by means.  An offer whose percentile misses a target is tried w
 engine; where none helps it goes behind all that may yet do, with what was found.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.planning.capacity_search import trial_of
 from core.planning.engine_settings import faster, variants
-from core.planning.offers import Offer, distance, estimated, merit
+from core.planning.offers import Offer, distance, estimated, marked, merit
 from core.planning.search_space import Reason
 from core.serving.simulator import simulate
 from core.spec.change import with_values
@@ -42,6 +42,12 @@ def confirmed(offer: Offer) -> bool:
     return offer.verified is not None and trial_of(offer.verified, 0.0).meets
 
 
+def standing(offers: Sequence[Offer]) -> tuple[Offer, ...]:
+    """The offers with the frontier of those that no simulation has refused."""
+    refused = {i for i, o in enumerate(offers) if o.verified is not None and not confirmed(o)}
+    return marked(offers, refused)
+
+
 def verifying(base: Scenario, offers: tuple[Offer, ...], count: int) -> Iterator[Verifying]:
     """Simulate from the top until ``count`` are confirmed, a state before each one and at the end."""
     order, behind, place = list(offers), list[Offer](), 0
@@ -56,6 +62,8 @@ def verifying(base: Scenario, offers: tuple[Offer, ...], count: int) -> Iterator
         else:
             del order[place]
             behind.append(offer)
+        known = standing((*order, *behind))  # settings may have changed, and a refused one beats nothing
+        order, behind = list(known[: len(order)]), list(known[len(order) :])
     yield Verifying((*order, *behind), -1)
 
 
@@ -73,7 +81,7 @@ def _best_of(base: Scenario, offer: Offer) -> Offer:
             found.append(other)
     same = {"first_token": lambda o: o.time_to_first_token, "per_token": lambda o: o.time_per_output_token}
     for other in sorted(found, key=same[missed[0]])[:_VARIANTS]:
-        trial = verified_one(replace(other, on_frontier=offer.on_frontier))
+        trial = verified_one(other)
         if confirmed(trial):
             return trial
     return offer

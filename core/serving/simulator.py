@@ -17,6 +17,7 @@ from core.errors import InvalidScenario, Problem
 from core.latency.textbook import TextbookPlan
 from core.memory.build import build_ledger
 from core.memory.capacity import capacity, starts
+from core.pauses import pause
 from core.quantities import EXPECTED
 from core.serving.cache_pool import cache_pool, endless
 from core.serving.load import LoadCurve
@@ -37,6 +38,7 @@ _MOST_SEQUENCES = 4096  # of one replica, where the engine sets no limit
 _MOST_BUDGET = 10**7
 _ALIKE, _KNOWN = 128, 20_000  # tokens of context that count alike; prompts whose time is kept
 _PORTION = 2000  # events between two reports of progress
+_UNWATCHED = 100  # events between two pauses of a run that nobody watches
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +326,8 @@ def simulate(
 ) -> SimulationResult:
     """Run to the end.  ``progress`` is told now and then and returns False to stop early."""
     run = Run(scenario, trace, quantile)
-    for state in run.steps():
+    for state in run.steps(_UNWATCHED if progress is None else _PORTION):
         if progress is not None and not progress(state):
             break
+        pause()
     return run.result()

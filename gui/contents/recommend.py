@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.explain.engine_notes import not_measured
+from core.pauses import pause
 from core.planning.offers import Offer, shortfall
 from core.planning.recommend import Failure, Recommendation
+from core.planning.verify import standing
 from core.planning.what_runs import Runs, WhatRuns
 from core.reports import recommendation as report
 from core.serving.results import SimulationResult
@@ -49,13 +51,30 @@ class View:
     why: tuple[list[Column], list[Row]] | None = None
 
 
-def view_of(state: Recommendation | WhatRuns, scenario: Scenario, words: Words) -> View:
-    """The tables and points of a state."""
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What of an offer's row stays the same.  Holds the offer, so that nothing else has its identity."""
+
+    offer: Offer
+    before: tuple[Cell, ...]
+    after: tuple[Cell, ...]
+    spoken: str
+    tips: tuple[str, ...]
+
+
+Made = dict[int, _Made]  # by the identity of an offer
+
+
+def view_of(
+    state: Recommendation | WhatRuns, scenario: Scenario, words: Words, made: Made | None = None
+) -> View:
+    """The tables and points of a state; ``made``: of earlier states of the same search."""
+    made = made if made is not None else {}
     if isinstance(state, WhatRuns):
         rows, entries = model_rows(state, words)
         heads = columns(MODEL_HEADS, 0.95, words)
         return View(tuple(heads), tuple(rows), tuple(entries), tuple(size_points(state)))
-    rows, entries = hardware_rows(state, scenario.search.rank, words)
+    rows, entries = hardware_rows(state, scenario.search.rank, words, made)
     names = hardware_heads(scenario.search.rank)
     heads = columns(names, scenario.simulation.percentile, words)
     points = price_points(state, words)
@@ -180,20 +199,23 @@ def columns(heads: Sequence[str], share: float, words: Words) -> list[Column]:
     return made
 
 
-def hardware_rows(state: Recommendation, rank: str, words: Words) -> tuple[list[Row], list[Entry | None]]:
+def hardware_rows(
+    state: Recommendation, rank: str, words: Words, made: Made | None = None
+) -> tuple[list[Row], list[Entry | None]]:
     """Offers by rank, then the near misses under a heading of their own."""
+    made = made if made is not None else {}
     fastest = max([o.output_tokens_per_second for o in (*state.offers, *state.near[:MOST_NEAR])], default=1.0)
     rows: list[Row] = []
     entries: list[Entry | None] = []
     shown = state.offers if state.finished else state.offers[:MOST_AT_FIRST]
     for number, offer in enumerate(shown, 1):
-        rows.append(_offer_row(offer, str(number), fastest, rank, words))
+        rows.append(_offer_row(offer, str(number), fastest, rank, words, made))
         entries.append(Entry(offer))
     if state.finished and state.near:
         rows.append(_heading(words("recommending.near"), len(hardware_heads(rank))))
         entries.append(None)
         for offer in state.near[:MOST_NEAR]:
-            rows.append(_offer_row(offer, "", fastest, rank, words))
+            rows.append(_offer_row(offer, "", fastest, rank, words, made))
             entries.append(Entry(offer))
     return rows, entries
 
@@ -204,19 +226,32 @@ def _heading(text: str, count: int) -> Row:
     return Row(tuple(cells), text)
 
 
-def _offer_row(offer: Offer, rank: str, fastest: float, by: str, words: Words) -> Row:
+def _offer_row(offer: Offer, rank: str, fastest: float, by: str, words: Words, made: Made) -> Row:
+    """A row: only its number and its bar change while the search goes on."""
+    known = made.get(id(offer))
+    if known is None:
+        pause()
+        known = made[id(offer)] = _Made(offer, *_offer_cells(offer, by, words))
+    front = offer.on_frontier and not offer.missed and (offer.verified is None or meets(offer.verified))
+    first = Cell(rank, colour="ink3", icon="frontier" if front else "", icon_colour="accent_text",
+                 tip=words("recommending.pareto") if front else "")  # fmt: skip
+    cells = (first, *known.before, _bar(offer, fastest), *known.after)
+    return Row(cells, " ".join(part for part in (f"{rank} {known.spoken}", *known.tips) if part))
+
+
+def _offer_cells(
+    offer: Offer, by: str, words: Words
+) -> tuple[tuple[Cell, ...], tuple[Cell, ...], str, tuple[str, ...]]:
+    """Cells between the number and the bar, those behind it, what is spoken, and what it adds."""
     missed = offer.missed
     ink = "ink3" if missed else "ink"
     strong: Role = "body" if missed else "body_semibold"
     medium: Role = "body" if missed else "body_medium"
-    front = offer.on_frontier and not missed and (offer.verified is None or meets(offer.verified))
     price = "–" if offer.price is None else f"${offer.price:,.0f}"
     reason = near_reason(offer, words) if missed else ""
     energy = (Cell(three_digits(offer.joules_per_token), medium, ink),) if by == _BY_ENERGY else ()
     note, other = not_measured(offer.scenario), report.settings(offer)
-    cells = (
-        Cell(rank, colour="ink3", icon="frontier" if front else "", icon_colour="accent_text",
-             tip=words("recommending.pareto") if front else ""),
+    before = (
         Cell(hardware_name(offer), strong, ink, icon="info" if note else "",
              tip=words.phrase(note) if note else ""),
         Cell(words.phrase(report.layout(offer.combination)), colour=ink, icon="sliders" if other else "",
@@ -227,13 +262,12 @@ def _offer_row(offer: Offer, rank: str, fastest: float, by: str, words: Words) -
         _time_cell(offer.time_per_output_token, "per_token" in missed, ink),
         Cell(three_digits(offer.output_tokens_per_second), medium,
              "warn" if "rate" in missed else ink),
-        _bar(offer, fastest),
-        *energy,
-        Cell(show_count(offer.most_users), medium, "warn" if "users" in missed else ink),
-        _state_cell(offer, reason, words),
     )  # fmt: skip
-    spoken = f"{rank} {what(offer, words)}, {price}, {cells[5].text}, {cells[6].text}, {cells[7].text} tok/s"
-    return Row(cells, " ".join(part for part in (spoken, cells[1].tip, cells[2].tip, reason) if part))
+    users = Cell(show_count(offer.most_users), medium, "warn" if "users" in missed else ink)
+    times = ", ".join(cell.text for cell in before[4:])
+    spoken = f"{what(offer, words)}, {price}, {times} tok/s"
+    after = (*energy, users, _state_cell(offer, reason, words))
+    return before, after, spoken, (before[0].tip, before[1].tip, reason)
 
 
 def _bar(offer: Offer, fastest: float) -> Cell:
@@ -288,6 +322,7 @@ def model_rows(state: WhatRuns, words: Words) -> tuple[list[Row], list[Entry | N
     entries: list[Entry | None] = []
     good = [runs for runs in state.runs if runs.good]
     for number, runs in enumerate(good, 1):
+        pause()
         rows.append(_model_row(runs, str(number), fastest, words))
         entries.append(Entry(runs.offer, runs))
     missed = [runs for runs in state.runs if not runs.good]
@@ -295,6 +330,7 @@ def model_rows(state: WhatRuns, words: Words) -> tuple[list[Row], list[Entry | N
         rows.append(_heading(words("recommending.near"), len(MODEL_HEADS)))
         entries.append(None)
     for runs in missed:
+        pause()
         rows.append(_model_row(runs, "", fastest, words))
         entries.append(Entry(runs.offer, runs))
     return rows, entries
@@ -353,9 +389,6 @@ def with_offer(state: Recommendation, offer: Offer) -> Recommendation:
     """The state with an offer in place of the same one without a simulation."""
 
     def put(offers: Sequence[Offer]) -> tuple[Offer, ...]:
-        return tuple(
-            replace(offer, on_frontier=one.on_frontier) if one.combination is offer.combination else one
-            for one in offers
-        )
+        return tuple(offer if one.combination is offer.combination else one for one in offers)
 
-    return replace(state, offers=put(state.offers), near=put(state.near))
+    return replace(state, offers=standing(put(state.offers)), near=put(state.near))

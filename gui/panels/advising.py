@@ -36,6 +36,7 @@ class Advising(QObject):
         super().__init__(parent)
         self._estimation = estimation
         self._held = held
+        self.resting = False  # out of sight: nothing is worked out
         self._steps: Iterator[Suggestion | None] | None = None
         self._found: list[Suggestion] = []
         self._point: Estimate | None = None
@@ -73,6 +74,8 @@ class Advising(QObject):
     def _on_point(self, point: Estimate, _revision: int) -> None:
         self.drop()
         self._point = point
+        if self.resting:
+            return
         self._rest.start(HELD_MS if self._held() else REST_MS)
         if not self._stale.isActive():
             self._stale.start()

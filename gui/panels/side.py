@@ -55,6 +55,7 @@ class Side(QObject):
         self.advising = Advising(estimation, self, lambda: document.held)
         self._later = QTimer(self, singleShot=True, interval=_REST_MS)
         self._due_since = 0.0
+        self._missed = False  # an estimate, while out of sight
         self._soon = QTimer(self, singleShot=True, interval=0)  # dies with this, unlike a single shot
         self._soon.timeout.connect(self._settle)
         self._later.timeout.connect(self.show_derivation)
@@ -153,7 +154,24 @@ class Side(QObject):
             self._on_point(self._estimation.estimate, self._estimation.revision)
             self.advising.begin(self._estimation.estimate)
 
+    def rest(self) -> None:
+        """Out of sight: nothing is worked out."""
+        self._missed = self._missed or self.busy
+        self.advising.resting = True
+        self.advising.drop()
+        self._later.stop()
+
+    def resume(self) -> None:
+        """In sight again: catch up with what was missed."""
+        self.advising.resting = False
+        if self._missed:
+            self._missed = False
+            self.begin()
+
     def _on_point(self, _point: Estimate, _revision: int) -> None:
+        if self.advising.resting:
+            self._missed = True
+            return
         if self._document.held:
             self._later.start(_HELD_MS)
             return

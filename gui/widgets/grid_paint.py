@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QPainter
 
 from gui import icons
 from gui.theme import theme
-from gui.widgets import paint
+from gui.widgets import cell_text
 
 if TYPE_CHECKING:
     from gui.widgets.grid_table import Cell
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 def paint_cell(painter: QPainter, cell: "Cell", box: QRectF, right: bool, most: float) -> None:
     """A text with its mark and small print, a bar, or an interval."""
+    if not (cell.text or cell.icon or cell.after or cell.bar is not None or cell.interval is not None):
+        return
     t = theme()
     middle = round(box.center().y())
     if cell.bar is not None:
@@ -26,28 +28,29 @@ def paint_cell(painter: QPainter, cell: "Cell", box: QRectF, right: bool, most: 
     if cell.interval is not None:
         _paint_interval(painter, cell.interval, box, getattr(t, cell.bar_colour))
         return
-    font, size = t.font(cell.role), t.px(14)
-    after = paint.width(t.font("caption"), cell.after) + 8 if cell.after else 0.0
+    size = t.px(14)
+    after = cell_text.width("caption", cell.after) + 8 if cell.after else 0.0
     mark = size + 4 if cell.icon else 0
     colour = getattr(t, cell.colour)
     if right:
         inner = box.adjusted(0, 0, -most, 0)
-        used = paint.text(painter, inner, cell.text, font, colour, paint.RIGHT)
+        used = cell_text.text(painter, inner, cell.text, cell.role, colour, right=True)
         if cell.icon:
             at = QPointF(round(inner.right() - used - mark), middle - size / 2)
             icons.draw(painter, cell.icon, at, getattr(t, cell.icon_colour), size)
-        rest = QRectF(inner.right() + 8, box.top(), most, box.height())
-        paint.text(painter, rest, cell.after, t.font("caption"), t.ink3)
+        if cell.after:
+            rest = QRectF(inner.right() + 8, box.top(), most, box.height())
+            cell_text.text(painter, rest, cell.after, "caption", t.ink3)
         return
     if cell.icon:
         at = QPointF(round(box.left()), middle - size / 2)
         icons.draw(painter, cell.icon, at, getattr(t, cell.icon_colour), size)
     inner = box.adjusted(mark, 0, -after, 0)
-    fits = not cell.short or paint.width(font, cell.text) <= inner.width()
-    used = paint.text(painter, inner, cell.text if fits else cell.short, font, colour)
+    fits = not cell.short or cell_text.width(cell.role, cell.text) <= inner.width()
+    used = cell_text.text(painter, inner, cell.text if fits else cell.short, cell.role, colour)
     if cell.after:
         rest = box.adjusted(mark + used + 8, 0, 0, 0)
-        paint.text(painter, rest, cell.after, t.font("caption"), t.ink3)
+        cell_text.text(painter, rest, cell.after, "caption", t.ink3)
 
 
 def _paint_interval(

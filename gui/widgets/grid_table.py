@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QWidget
 
 from gui.theme import Role, manager, theme
 from gui.tips import plain
-from gui.widgets import paint
+from gui.widgets import cell_text, paint
 from gui.widgets.grid_paint import paint_cell
 
 _HEAD = 30
@@ -25,7 +25,6 @@ _LEAST = 196  # px of a column that stretches
 _MEASURED = 60  # rows that decide how wide a column is
 _BESIDE = 12  # more of it where the column before ends with numbers
 _INDENT = 8  # of texts, where a chosen row has its ground; without one they stand on the edge
-_KNOWN = 5000  # widths of texts that are kept
 _MOST_STRETCH = 120  # px that a column takes of what is left, before all take their part
 
 
@@ -82,7 +81,6 @@ class GridTable(QAbstractScrollArea):
         self._rows: tuple[Row, ...] = ()
         self._widths: list[float] = []
         self._after: list[float] = []  # of each column, so that its numbers stand below one another
-        self._known: dict[tuple[Role, str], float] = {}  # widths of texts: most come back while rows arrive
         self._row_height = row
         self._selects = selects
         self._hovered = -1
@@ -95,7 +93,7 @@ class GridTable(QAbstractScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if selects else Qt.FocusPolicy.NoFocus)
         self.viewport().setMouseTracking(True)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        manager.changed.connect(self._on_theme)
+        manager.changed.connect(self._measure)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -132,33 +130,21 @@ class GridTable(QAbstractScrollArea):
 
     # -- measuring -------------------------------------------------------------------------------
 
-    def _on_theme(self) -> None:
-        self._known.clear()
-        self._measure()
-
-    def _width(self, role: Role, text: str) -> float:
-        found = self._known.get((role, text))
-        if found is None:
-            if len(self._known) >= _KNOWN:
-                self._known.clear()
-            found = self._known[role, text] = paint.width(theme().font(role), text)
-        return found
-
     def _measure(self) -> None:
         t = theme()
         self._widths, self._after = [], []
         for index, column in enumerate(self._columns):
             cells = [row.cells[index] for row in self._rows[:_MEASURED]]
-            small = [self._width("caption", cell.after) + 8 if cell.after else 0.0 for cell in cells]
+            small = [cell_text.width("caption", cell.after) + 8 if cell.after else 0.0 for cell in cells]
             most = max(small, default=0.0) if column.right else 0.0
             self._after.append(most)
             if column.width:
                 self._widths.append(float(t.px(column.width)))
                 continue
-            wide = self._width("caption", column.title)
+            wide = cell_text.width("caption", column.title)
             for cell, after in zip(cells, small, strict=True):
                 mark = t.px(14) + 4 if cell.icon else 0.0
-                wide = max(wide, self._width(cell.role, cell.text) + max(after, most) + mark)
+                wide = max(wide, cell_text.width(cell.role, cell.text) + max(after, most) + mark)
             self._widths.append(wide + _PAD + self._indent(index) - (0 if column.right else _INDENT))
         self._share()
         self.updateGeometry()
@@ -328,11 +314,11 @@ class GridTable(QAbstractScrollArea):
         ):
             indent = self._indent(index)
             box = QRectF(x + indent, 0, wide - indent - (8 if column.right else 0) - after, head - 2)
-            align = paint.RIGHT if column.right else paint.LEFT
             if wide > 16:
-                paint.text(painter, box, column.title, t.font("caption"), t.ink3, align)
-                end = box.adjusted(0, 0, -8, 0)
-                paint.text(painter, end, column.end, t.font("caption"), t.ink3, paint.RIGHT)
+                cell_text.text(painter, box, column.title, "caption", t.ink3, column.right)
+                if column.end:
+                    end = box.adjusted(0, 0, -8, 0)
+                    cell_text.text(painter, end, column.end, "caption", t.ink3, right=True)
             x += wide
         paint.hairline(painter, 0, head - 1, width, head - 1, t.line2)
         painter.end()

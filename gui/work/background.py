@@ -1,7 +1,7 @@
 """Work off the interface thread: one piece at a time, stale news dropped, the interface first.
 
-Python runs one thread at a time.  While the interface has something to do the worker waits between two
-portions of its work, and a short switch interval bounds what one portion can cost.
+Python runs one thread at a time.  While the interface has something to do the worker waits wherever its work
+may pause (``core.pauses``), and a short switch interval bounds what it costs until then.
 
 A collection of garbage may begin in any thread, and widgets among it would be destroyed there, which Qt
 does not survive.  So none begins by itself while work goes on; now and then the interface looks for it.
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from PySide6.QtCore import QAbstractEventDispatcher, QObject, QThread, QTimer, Signal
 
 from core.errors import InferometerError, Problem
+from core.pauses import pausing
 
 _SWITCH_S = 0.0001  # while work goes on
 _USUAL_S = sys.getswitchinterval()
@@ -44,6 +45,10 @@ class _Gate(QObject):
             dispatcher.aboutToBlock.connect(self.idle.set)
 
 
+class _Dropped(Exception):
+    """Nobody waits for the work any more."""
+
+
 class _Patience:
     """Waits for the interface as long as it is worth waiting."""
 
@@ -54,6 +59,9 @@ class _Patience:
 
     def wait(self) -> None:
         """Until the interface rests, or a while."""
+        if self._idle.is_set():
+            self._missed = 0
+            return
         if time.monotonic() < self._bold_until:
             return
         self._missed = 0 if self._idle.wait(_PATIENCE_S) else self._missed + 1
@@ -116,15 +124,22 @@ class Work(QObject):
     def _run(self, token: int, make: Callable[[], Iterator[object]], idle: threading.Event) -> None:
         _count(True)
         patience = _Patience(idle)
+
+        def rest() -> None:
+            if token != self._token:
+                raise _Dropped
+            if self._polite:
+                patience.wait()
+
         try:
-            for item in make():
-                if token != self._token:
-                    return
-                if item is not None:
-                    self._post(token, "news", item)
-                if self._polite:
-                    patience.wait()
+            with pausing(rest):
+                for item in make():
+                    rest()  # news comes to an interface that has nothing else to do
+                    if item is not None:
+                        self._post(token, "news", item)
             self._post(token, "ended", None)
+        except _Dropped:
+            return
         except InferometerError as error:
             self._post(token, "failed", error.problems)
         except Exception as error:  # noqa: BLE001 - the window stays usable whatever the core says

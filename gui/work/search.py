@@ -12,6 +12,7 @@ from core.spec.scenario import Scenario
 
 _PORTION = 4  # estimates between two states
 _EVERY_S = 0.15
+_WORTH = 8.0  # times as long as a state took to make, the next one waits at least
 _VERIFIED = 3
 
 
@@ -37,16 +38,19 @@ def hardware(scenario: Scenario, dress: Dress, verify: int = _VERIFIED) -> Itera
     """A state now and then, None in between, the complete one, then with the first few simulated."""
     begun = last = time.perf_counter()
     state: Recommendation | None = None
-    shown = 0
+    shown, wait = 0, _EVERY_S
     for look in looks(scenario, _PORTION):
         if look is None:
             yield None
             continue
         now = time.perf_counter()
         early = shown < 2 and look.offers > shown
-        if look.finished or early or now - last > _EVERY_S:
-            last, shown, state = now, shown + 1, look.state()
-            yield Found(state, now - begun, dress(state))
+        if look.finished or early or now - last > wait:
+            state = look.state()
+            news = Found(state, now - begun, dress(state))
+            last, shown = time.perf_counter(), shown + 1
+            wait = max(_EVERY_S, _WORTH * (last - now))
+            yield news
         else:
             yield None
     if state is None:

@@ -302,12 +302,16 @@ class EstimateWorkspace(QWidget):
     # -- as one of the workspaces ----------------------------------------------------------------
 
     def activate(self) -> None:
-        """In sight again: the tab of plots gets what it missed."""
+        """In sight again: plots, advice and derivation get what they missed."""
         self.tabs.resume()
+        if self._side is not None:
+            self._side.resume()
 
     def deactivate(self) -> None:
-        """Out of sight: the plots rest."""
+        """Out of sight: plots, advice and derivation rest."""
         self.tabs.rest()
+        if self._side is not None:
+            self._side.rest()
 
     def settled(self) -> bool:
         """Whether plots, advice and derivation show the scenario as it stands."""

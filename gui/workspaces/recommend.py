@@ -29,6 +29,7 @@ from gui.widgets.grid_table import GridTable
 from gui.widgets.scrolling import scrolling
 from gui.work import search as search_work
 from gui.work.search import Found
+from gui.work.turns import Turns
 from gui.workspaces.parts import Caption, Ground
 from gui.workspaces.recommend_form import RecommendForm
 from gui.workspaces.work_page import WorkPage
@@ -75,7 +76,8 @@ class RecommendWorkspace(WorkPage):
         for work in (self.search, self.single):
             work.failed.connect(self._on_failed)
         self._plot_later = QTimer(self, singleShot=True)
-        self._plot_later.timeout.connect(self._show_points)
+        self._turns = turns = Turns(self)
+        self._plot_later.timeout.connect(lambda: turns.put("plot", self._show_points))
         self._back = QTimer(self, singleShot=True, interval=_SAID_MS)
         self._back.timeout.connect(self._fit_heads)
         self._build()
@@ -163,7 +165,7 @@ class RecommendWorkspace(WorkPage):
 
     def settled(self) -> bool:
         """Whether the entries are those of the scenario as it stands."""
-        return not self._plot_later.isActive() and super().settled()
+        return not (self._plot_later.isActive() or self._turns.busy) and super().settled()
 
     def carried(self) -> Carried:
         """What the page that takes this one's place in another language goes on with."""
@@ -220,8 +222,10 @@ class RecommendWorkspace(WorkPage):
             self.heading.say(self._words("recommending.starting"), "")
         words, kept = self._words, self._keeper.part("models" if for_models else "search")
 
+        made: content.Made = {}
+
         def dress(state: object) -> View:
-            return content.view_of(state, scenario, words)  # type: ignore[arg-type]
+            return content.view_of(state, scenario, words, made)  # type: ignore[arg-type]
 
         kinds = (KeptSearch, KeptModels)
         self._from_file = isinstance(kept, kinds) and _essence(kept.scenario) == self._asked[0]
@@ -279,16 +283,22 @@ class RecommendWorkspace(WorkPage):
         nothing = found.finished and not view.entries
         self.table.empty = self._words("recommending.nothing") if nothing else ""
         self.table.show_table(view.columns, view.rows)
-        if view.why is not None:
-            self.why.show_table(*view.why)
+        self._turns.put("why", self._show_why)  # a table is painted in a turn of its own
         if found.finished:
             self._plot_later.start(_PLOT_LAST_MS)  # after the table has been painted
         elif not self._plot_later.isActive():  # in a turn of its own, and seldom: painting costs the most
             self._plot_later.start(_PLOT_MS)
-        for widget in (self.why_title, self.why):
-            widget.setVisible(view.why is not None)
         self._keep_chosen()
         self._say()
+
+    def _show_why(self) -> None:
+        view = self.found.view if self.found is not None else None
+        if not isinstance(view, View):
+            return
+        if view.why is not None:
+            self.why.show_table(*view.why)
+        for widget in (self.why_title, self.why):
+            widget.setVisible(view.why is not None)
 
     def _show_points(self) -> None:
         found = self.found

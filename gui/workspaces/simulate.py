@@ -119,7 +119,7 @@ class SimulateWorkspace(WorkPage):
 
     def settled(self) -> bool:
         """Whether the run that is shown is that of the scenario as it stands."""
-        return not self.traces.reading.working and super().settled()
+        return not (self.traces.reading.working or self.pages.busy) and super().settled()
 
     def hideEvent(self, event: QHideEvent) -> None:
         """A closed window computes nothing."""

@@ -29,6 +29,7 @@ from gui.widgets.reading_table import Line, ReadingTable
 from gui.widgets.scrolling import scrolling
 from gui.widgets.time_slider import TimeSlider
 from gui.work.simulation import Shot, Study
+from gui.work.turns import Turns
 from gui.workspaces.parts import Caption, Ground
 
 _STALE = 0.4  # of the strength of figures and plots that are out of date
@@ -44,6 +45,7 @@ class SimulatePages(QWidget):
         super().__init__(parent)
         self._words = words
         self.tab = "time"
+        self._turns = Turns(self)
         self._shot: Shot | None = None
         self._study: Study | None = None
         self.stale = False
@@ -172,31 +174,48 @@ class SimulatePages(QWidget):
             self.show_shot(self._shot)
 
     def show_shot(self, shot: Shot) -> None:
-        """Show a run as far as it has come, on the tab in sight."""
+        """Show a run as far as it has come, on the tab in sight, one part after the other."""
         self._shot = shot
+        put = self._turns.put
         if self.tab == "time":
-            self._show_time(shot)
+            put("over", partial(self._show_over, shot))
+            put("rows", partial(self._show_rows, shot))
         elif self.tab == "percentiles":
-            self.table.show_table(*content.percentile_table(shot.result, self._words))
-            for part, lines in zip(self.facts, content.facts(shot.result, self._words), strict=True):
-                part.show_lines([Line(name, value) for name, value in lines])
+            put("table", partial(self._show_table, shot))
+            put("facts", partial(self._show_facts, shot))
             if shot.finished:
-                self.spread.show_shot(shot)
+                put("spread", partial(self.spread.show_shot, shot))
 
-    def _show_time(self, shot: Shot) -> None:
+    @property
+    def busy(self) -> bool:
+        """Whether parts of what was shown last are still to come."""
+        return self._turns.busy
+
+    def _show_table(self, shot: Shot) -> None:
+        self.table.show_table(*content.percentile_table(shot.result, self._words))
+
+    def _show_facts(self, shot: Shot) -> None:
+        for part, lines in zip(self.facts, content.facts(shot.result, self._words), strict=True):
+            part.show_lines([Line(name, value) for name, value in lines])
+
+    def _show_over(self, shot: Shot) -> None:
+        self.over.show_shot(shot)
+        self._fit_panels()
+        if not shot.finished:
+            self.over.set_time(None)
+
+    def _show_rows(self, shot: Shot) -> None:
         self._by_itself = True
         self._place(shot)
         self._by_itself = False
 
     def _place(self, shot: Shot) -> None:
+        """The rows of the requests, and the moment of the replay in both pictures."""
         seconds = shot.result.seconds
-        self.over.show_shot(shot)
-        self._fit_panels()
         self.rows.show_shot(shot)
         self.slider.set_end(seconds if shot.finished else 0.0)
         if not shot.finished:
             self.slider.play(False)
-            self.over.set_time(None)
             self.rows.set_time(shot.progress.clock)
             return
         kept = self._moment is not None and self._moment <= seconds
@@ -219,15 +238,16 @@ class SimulatePages(QWidget):
         ]
 
     def show_study(self, study: Study | None) -> None:
-        """Show loads as far as they are simulated."""
+        """Show loads as far as they are simulated, one curve after the other."""
         self._study = study
-        for curve in self.curves:
-            curve.show_study(study)
-        self.copies.show_study(study)
+        for kind, curve in zip(KINDS, self.curves, strict=True):
+            self._turns.put(kind, partial(curve.show_study, study))
+        self._turns.put("copies", partial(self.copies.show_study, study))
 
     def clear(self) -> None:
         """There is nothing to show."""
         self._shot = None
+        self._turns.drop("over", "rows", "table", "facts", "spread")
         self.over.show_shot(None)
         self.rows.show_shot(None)
         self.spread.show_shot(None)

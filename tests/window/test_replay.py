@@ -149,6 +149,7 @@ def test_a_run_whose_records_are_gone_still_shows_its_course(scenario: Scenario,
     for tab in ("time", "percentiles"):
         pages.show_tab(tab)
         pages.show_shot(Shot(bare.scenario, bare, fates_of(bare.records), done, 0.1, True))
+        qtbot.waitUntil(lambda: not pages.busy)
         assert not pages.grab().isNull()
     assert "running" in pages.over.reading(10.0)
 

@@ -42,13 +42,16 @@ def shown(window: MainWindow, qtbot: QtBot) -> SimulateWorkspace:
     return page
 
 
-def test_what_is_shown_is_what_the_simulator_finds(shown: SimulateWorkspace, window: MainWindow) -> None:
+def test_what_is_shown_is_what_the_simulator_finds(
+    shown: SimulateWorkspace, window: MainWindow, qtbot: QtBot
+) -> None:
     result = simulate(window.document.scenario)
     assert shown.shot is not None and shown.shot.finished
     assert shown.shot.result.done == result.done > 0
     assert shown.shot.result.time_to_first_token.p95 == result.time_to_first_token.p95
     assert shown.strip.cards[0].name == "First token, median"
     shown.show_tab("percentiles")
+    qtbot.waitUntil(shown.settled, timeout=WAIT_MS)
     texts = [row.cells[0].text for row in shown.pages.table.rows]
     assert texts[0] == "First token (TTFT)" and len(texts) == 5
 
