@@ -23,6 +23,7 @@ from core.evidence.calibration_fit import (
     scaled_best,
     solve,
 )
+from core.evidence.calibration_made import bands_of, calibration_of, reserve_gib, sources_of
 from core.evidence.calibration_rows import Linear, Rows, linear_of, rows_of
 from core.evidence.measure_next import Measurement, plan_of
 from core.evidence.pairing import Comparison, Pair
@@ -32,13 +33,10 @@ from core.spec.calibration import (
     FACTORS,
     Calibration,
     CalibrationErrors,
-    CalibrationSource,
     FactorName,
-    SetupFactors,
 )
 from core.spec.checks import LABELS
 from core.spec.scenario import Scenario
-from core.strict_json import shortened
 from core.words import Phrase, percent
 
 # Figures that are fitted to; of those in one row the first that a run has.
@@ -51,9 +49,6 @@ _LEAST_RUNS = 3
 _SEEN, _ALIKE = 0.8, 0.9  # posterior over prior above which a factor is not seen; correlation of a pair
 _HALVINGS = 4
 _WHOLE = 0.95  # of what the runs suggest, from which on nothing is said
-_BAND_ROWS = 10.0  # figures from which on the band is half the data's own
-_RESERVE_PRIOR, _RESERVE_NOISE, _RESERVE_SURE = 0.5, 0.15, 2.0  # GiB, GiB, standard errors
-_LEAST, _MOST = 0.05, 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +120,20 @@ def calibrate(
         after=round(after, 4),
     )
     reserve = reserve_gib([pair for pair in pairs if pair.scenario is not None])
-    calibration = _calibration(name, model, phi, rows).model_copy(
+    calibration = calibration_of(name, model, phi, rows).model_copy(
         update={
-            **_bands(rows, linear, out),
+            **bands_of(rows, linear, out),
             "reserve_gib": round(reserve, 3),
             "errors": errors,
-            "source": _sources(pairs, chosen),
+            "source": sources_of(pairs, chosen),
         }
     )
     factors, plan = _factors(model, phi, rows, linear), plan_of(base, rows, linear)
-    beyond = (Phrase("calibrate.remarks.beyond", {"names": _names(plan.beyond)}),) if plan.beyond else ()
+    remarks = [*found.remarks]
+    # What no load would tell is said as that alone.
+    for key, names in (("left_alone", sorted(found.alone - set(plan.beyond))), ("beyond", plan.beyond)):
+        if names:
+            remarks.append(Phrase(f"calibrate.remarks.{key}", {"names": _names(names)}))
     return CalibrationResult(
         calibration,
         factors,
@@ -142,7 +141,7 @@ def calibrate(
         before,
         after,
         (),
-        (*doubts, *found.remarks, *beyond),
+        (*doubts, *remarks),
         plan.runs,
     )
 
@@ -192,12 +191,16 @@ def _refusal(
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """Columns with their values, and errors (n,) of figures whose own runs were left out."""
+    """Columns with their values, and errors (n,) of figures whose own runs were left out.
+
+    ``alone``: factors that stay nearly as they are.
+    """
 
     model: Model
     phi: FloatArray
     left_out: FloatArray
     remarks: tuple[Phrase, ...] = ()
+    alone: frozenset[str] = frozenset()
 
 
 def _wanted(
@@ -229,14 +232,13 @@ def _carried(rows: Rows, linear: Linear) -> tuple[_Found | None, tuple[Phrase, .
         now = percent(float(np.median(absolute(errors))), 1)
         return None, (Phrase("calibrate.refused.as_good", {"now": now, "floor": floor}),)
     remarks = []
-    alone = untold(rows, linear)
-    if alone and any(column.setup < 0 for column in blend.columns):
-        remarks.append(Phrase("calibrate.remarks.left_alone", {"names": _names(sorted(alone))}))
+    of_all = any(column.setup < 0 for column in blend.columns)
+    alone = untold(rows, linear) if of_all else frozenset()
     if blend.share < _WHOLE:
         remarks.append(Phrase("calibrate.remarks.partly", {"share": percent(blend.share)}))
     model = blend.model(rows, linear)
     phi = blend.phi(model.columns, rows, linear)
-    return _Found(model, phi, blend.left_out(rows, linear), tuple(remarks)), ()
+    return _Found(model, phi, blend.left_out(rows, linear), tuple(remarks), alone), ()
 
 
 def untold(rows: Rows, linear: Linear) -> frozenset[str]:
@@ -285,7 +287,7 @@ def _checked(model: Model, phi: FloatArray, rows: Rows, linear: Linear, name: st
         return float(np.mean(np.minimum(np.abs(errors) / scales, 3.0)))
 
     def reached(at: FloatArray) -> FloatArray:
-        return rows.errors(_calibration(name, model, at, rows))[keep]
+        return rows.errors(calibration_of(name, model, at, rows))[keep]
 
     now, errors = cost(line), reached(phi)
     for _ in range(_HALVINGS):
@@ -296,35 +298,6 @@ def _checked(model: Model, phi: FloatArray, rows: Rows, linear: Linear, name: st
     bent = errors - (line + slopes @ phi)
     moved = phi + solve(line + bent, slopes, scales, model.priors) - solve(line, slopes, scales, model.priors)
     return moved if cost(reached(moved)) < cost(errors) else phi
-
-
-def _calibration(name: str, model: Model, phi: FloatArray, rows: Rows) -> Calibration:
-    """The columns' values as factors of all and of set-ups."""
-    whole = np.zeros(len(FACTORS))
-    parts: dict[int, dict[str, float]] = {}
-    for column, value in zip(model.columns, phi.tolist(), strict=True):
-        if column.setup < 0:
-            whole += value * direction(column.name)
-        else:
-            parts.setdefault(column.setup, {})[column.name] = _bounded(value)
-    counts = np.bincount(rows.setup, minlength=len(rows.setups))
-    setups: list[SetupFactors] = [
-        rows.setups[place].model_copy(update={**values, "figures": int(counts[place])})
-        for place, values in sorted(parts.items())
-    ]
-    scenarios = rows.scenarios
-    return Calibration(
-        name=name,
-        engine=scenarios[0].engine.name,
-        accelerators=tuple(sorted({s.accelerator.name for s in scenarios})),
-        setups=tuple(setups),
-    ).model_copy(
-        update={factor: _bounded(value) for factor, value in zip(FACTORS, whole.tolist(), strict=True)}
-    )
-
-
-def _bounded(logarithm: float) -> float:
-    return round(float(min(max(np.exp(logarithm), _LEAST), _MOST)), 4)
 
 
 def _factors(model: Model, phi: FloatArray, rows: Rows, linear: Linear) -> tuple[Fitted, ...]:
@@ -352,62 +325,3 @@ def _points(
         Point(pair, c.figure, float(np.expm1(b)), float(np.expm1(a)))
         for (pair, c), b, a in zip(chosen, before, after, strict=True)
     )
-
-
-def _bands(rows: Rows, linear: Linear, out: FloatArray) -> dict[str, tuple[float, float]]:
-    """p10 and p90 of measured / predicted, of figures left out; wider, the fewer they are."""
-    groups = np.array([case.group for case in rows.cases])
-    found = {}
-    for key, mine in (
-        ("step_band", np.isin(groups, ("server TPOT", "one stream", "batches"))),
-        ("first_token_band", np.isin(groups, ("server TTFT", "one prompt"))),
-    ):
-        errors = out[mine & linear.fitted]
-        if len(errors) < _LEAST_RUNS:
-            continue
-        share = len(errors) / (len(errors) + _BAND_ROWS)
-        wide = 1.2816 * float(rows.scales[mine].mean())
-        low, high = np.quantile(-errors, [0.1, 0.9])
-        low = min(0.0, share * low - (1 - share) * wide)
-        high = max(0.0, share * high + (1 - share) * wide)
-        found[key] = (round(float(np.exp(low)), 3), round(float(np.exp(high)), 3))
-    return found
-
-
-def reserve_gib(pairs: Sequence[Pair]) -> float:
-    """Memory that the start-up logs miss beside the ledger, GiB; 0 unless they agree on it."""
-    missing = [
-        (row.predicted - row.measured) / 2**30
-        for pair in pairs
-        for row in pair.ledger
-        if row.line in ("kv_cache", "available_kv") and row.predicted is not None and not row.given
-    ]
-    if len(missing) < 2:
-        return 0.0
-    middle = float(np.median(missing))
-    noise = max(_RESERVE_NOISE, 1.4826 * float(np.median(np.abs(np.array(missing) - middle))))
-    error = noise / np.sqrt(len(missing))
-    if abs(middle) < _RESERVE_SURE * error:
-        return 0.0
-    return float(middle * _RESERVE_PRIOR**2 / (_RESERVE_PRIOR**2 + error**2))
-
-
-def _sources(
-    pairs: Sequence[Pair], chosen: Sequence[tuple[int, Comparison]]
-) -> tuple[CalibrationSource, ...]:
-    found = []
-    for i in dict.fromkeys(i for i, _ in chosen):
-        run = pairs[i].run
-        texts = (run.origin.tool, run.origin.file, run.setting.model, run.label, run.started_at)
-        tool, file, model, label, started = (shortened(text)[:60] for text in texts)
-        found.append(
-            CalibrationSource(
-                tool=tool,
-                file=file,
-                line=max(0, run.origin.line),
-                model=model,
-                label=label,
-                started_at=started,
-            )
-        )
-    return tuple(found[:10_000])

@@ -16,6 +16,7 @@ from core.errors import Problem, UnreadableFile
 from core.estimator import estimate
 from core.evidence.causes import Cause as WhatIfCause
 from core.evidence.causes import likely_causes
+from core.evidence.contradictions import contradictions
 from core.evidence.pairing import pair_runs
 from core.evidence.run import Origin, Run, Setting
 from core.evidence.run_names import weights_in_name
@@ -107,11 +108,13 @@ class Suspect:
 class Diagnosis:
     """Observations in their places, and suspects: first what explains a difference from the estimate, then
     the parts of the estimate, as what was expected explains no difference; each by its weight.
+    ``contradictions``: what of the observations cannot be true together, or of this load.
     """
 
     point: Estimate
     placed: tuple[Placed, ...]
     suspects: tuple[Suspect, ...]
+    contradictions: tuple[Phrase, ...] = ()
 
     @property
     def heading(self) -> Phrase:
@@ -143,7 +146,8 @@ def diagnose(
         _placed(figure, observed[figure], bounds[figure], point) for figure in OBSERVED if figure in observed
     )
     suspects = [*_what_ifs(scenario, observed, placed, stated or Setting()), *_tabled(point, placed)]
-    return Diagnosis(point, placed, tuple(sorted(suspects, key=_order)))
+    contrary = contradictions(point.scenario, observed, stated)
+    return Diagnosis(point, placed, tuple(sorted(suspects, key=_order)), contrary)
 
 
 def _order(suspect: Suspect) -> tuple[bool, float]:

@@ -21,6 +21,7 @@ def diagnosis_text(found: Diagnosis, words: Words, of: Run | None = None) -> str
     lines = [*table(rows, (1, 2, 3, 4)), ""]
     if of is not None:
         lines.append(words("validating.diagnose.of_run", run=name_of(of)))
+    lines += [words.phrase(one) for one in found.contradictions]
     lines += [words.phrase(placed.sentence) for placed in found.placed]
     lines += ["", words.phrase(found.heading) if found.suspects else words("diagnose.none")]
     for number, suspect in enumerate(found.suspects[:_MOST], 1):
@@ -63,6 +64,7 @@ def diagnosis_json(found: Diagnosis, words: Words) -> str:
     return to_json(
         {
             "figures": [_placed_tree(placed, words) for placed in found.placed],
+            "contradictions": [{"key": one.key, "text": words.phrase(one)} for one in found.contradictions],
             "suspects": [_suspect_tree(suspect, words) for suspect in found.suspects],
         }
     )

@@ -2,32 +2,28 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainterPath, QPolygonF
 from PySide6.QtWidgets import QWidget
 
-from core.evidence.run import FIGURES
 from core.evidence.runs_told import shown_figure
 from core.quantities import FloatArray
 from core.units import three_digits
 from core.words import Words, percent
 from gui.contents.validate import name_of, signed
 from gui.plots.canvas import Canvas, dots, polygon_of
-from gui.plots.decades import Scale, bare, decades
+from gui.plots.decades import Scale, bare
 from gui.plots.draw import Draw
+from gui.plots.measured_scales import Kind, places_of, scales_of, unit_of
 from gui.theme import SERIES_MARKERS
 from gui.work.boards import FAR, WITHIN, Move, View
 
-Kind = Literal["measured", "batch", "length"]
-KINDS: tuple[Kind, ...] = ("measured", "batch", "length")
 _NEAR = 12.0  # pixels
 _MANY = 3000  # points from which on those that cover one another are painted once
 _CELL = 2.0  # pixels
-_ERROR_TICKS = (-0.8, -0.5, -0.2, 0.0, 0.2, 0.5, 1.0, 2.0, 4.0)
-_LEAST_SPREAD, _MOST_SPREAD = math.log(1.35), math.log(6.0)
 
 
 class MeasuredPlot(Canvas):
@@ -92,7 +88,7 @@ class MeasuredPlot(Canvas):
         if view is None or not view.figure:
             return ""
         name = self._words(f"measured.figures.{view.figure}")
-        unit = _unit(view)[0]
+        unit = unit_of(view)[0]
         if self.kind == "measured":
             band = self._words.phrase(percent(WITHIN))
             return self._words("validating.plot.caption", figure=name, unit=unit, band=band)
@@ -100,43 +96,18 @@ class MeasuredPlot(Canvas):
 
     # -- places ----------------------------------------------------------------------------------
 
-    def _scale(self, view: View | None) -> None:
-        """Set the ends of both sides."""
-        if view is None or not len(view.points):
-            self._x = self._y = Scale()
-            return
-        points = view.points
-        if self.kind == "measured":
-            values = np.concatenate([points.measured, points.predicted])
-            self._x = self._y = decades(values, _unit(view)[1])
-            return
-        self._x = decades(points.batch if self.kind == "batch" else points.length, 1.0)
-        self._x.ticks = tuple(tick for tick in self._x.ticks if tick >= 1)  # there is no half a request
-        logs = np.log(points.predicted / points.measured)
-        spread = min(max(float(np.abs(logs).max(initial=0.0)) * 1.1, _LEAST_SPREAD), _MOST_SPREAD)
-        ticks = tuple(t for t in _ERROR_TICKS if abs(math.log1p(t)) <= spread)
-        self._y = Scale(-spread, spread, 1.0, ticks)
-
     def height_name(self) -> str:
         """What the vertical axis counts: "predicted, ms"."""
         key = "y_measured" if self.kind == "measured" else "y_error"
-        return self._words(f"validating.plot.{key}", unit="" if self._view is None else _unit(self._view)[0])
+        return self._words(
+            f"validating.plot.{key}", unit="" if self._view is None else unit_of(self._view)[0]
+        )
 
     def _label(self, value: float) -> str:
         """What stands at the left of a grid line."""
         if self.kind == "measured":
             return bare(value * self._y.factor)
         return signed(value, self._words) if value else "0"
-
-    def _fit(self, view: View) -> None:
-        points = view.points
-        if self.kind == "measured":
-            xs, ys = np.log10(points.measured), np.log10(points.predicted)
-        else:
-            base = points.batch if self.kind == "batch" else points.length
-            xs = np.log10(np.maximum(base, 1.0))
-            ys = np.clip(np.log(points.predicted / points.measured), self._y.low, self._y.high)
-        self._px, self._py = self._column(xs), self._row(ys)
 
     def _column(self, x: FloatArray) -> FloatArray:
         r, s = self._rect, self._x
@@ -166,7 +137,7 @@ class MeasuredPlot(Canvas):
         t, view = draw.theme, self._view
         draw.text(0, t.px(10), self._words(f"validating.plot.{self.kind}"), t.ink, role="body_semibold")
         draw.text(0, t.px(27), draw.elided(self._caption(), self.width()), t.ink3)
-        self._scale(view)
+        self._x, self._y = scales_of(view, self.kind)
         shown = (self._label(value) for value in self._y.ticks)
         left = max(float(t.px(36)), 10 + max((draw.width(text) for text in shown), default=0.0))
         above = self._legend(draw, view)
@@ -180,7 +151,8 @@ class MeasuredPlot(Canvas):
             text = self._words("validating.plot.nothing") if view is not None else ""
             draw.text(self._rect.center().x(), self._rect.center().y(), text, t.ink3, align="centre")
             return
-        self._fit(view)
+        xs, ys = places_of(view, self.kind, self._y)
+        self._px, self._py = self._column(xs), self._row(ys)
         draw.text(0, above + t.px(7), self.height_name(), t.ink3)
         self._ground(draw)
         self._axes(draw, view)
@@ -227,7 +199,7 @@ class MeasuredPlot(Canvas):
         base = round(rect.bottom())
         draw.line(rect.left(), base, rect.right(), base, t.axis)
         y = rect.bottom() + t.px(11)
-        unit = _unit(view)[0]
+        unit = unit_of(view)[0]
         name = self._words(f"validating.plot.x_{self.kind}", unit=unit)
         end = self._name_place(draw, name, y)
         draw.text(end.left(), end.center().y(), name, t.ink3)
@@ -405,13 +377,3 @@ class MeasuredPlot(Canvas):
         """Read nothing."""
         self._pointed = -1
         self.update()
-
-
-def _unit(view: View) -> tuple[str, float]:
-    """The unit of the axes, and what makes it of the figure's own."""
-    unit = FIGURES.get(view.figure, "")
-    if unit != "s":
-        return unit, 1.0
-    measured = view.points.measured
-    short = not len(measured) or (float(np.median(measured)) < 1.0 and float(measured.max()) < 100.0)
-    return ("ms", 1e3) if short else ("s", 1.0)

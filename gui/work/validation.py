@@ -13,6 +13,7 @@ import numpy as np
 from core.errors import InferometerError
 from core.estimator import estimate
 from core.evidence.calibrate import CalibrationResult, calibrate
+from core.evidence.calibration_made import name_of
 from core.evidence.causes import Cause, differs, looked_for
 from core.evidence.diagnose import Diagnosis, Observed, diagnose
 from core.evidence.operator_pairs import OperatorRow, rows_of_run
@@ -171,6 +172,7 @@ def suggestions(board: Board, chosen: Sequence[int]) -> Iterator[tuple[Suggestio
     yield tuple(sorted(made, key=lambda one: -rank[id(one)]))[:_MOST_LOOKED_AT]
 
 
+_UNNAMED = "-"  # what is refused, having no runs that can be predicted
 _OF_SERVICE = ("model", "accelerator", "deployment", "precision", "engine", "workload", "speculative")
 
 
@@ -209,15 +211,18 @@ def operators(pair: Pair) -> Iterator[tuple[OperatorRow, ...]]:
 
 
 def calibrated(
-    entries: Sequence[Entry], base: Scenario, folder: Path | None, name: str
+    entries: Sequence[Entry], base: Scenario, folder: Path | None
 ) -> Iterator[CalibrationResult | None]:
-    """Fit to runs as the profile alone predicts them.  Raises InferometerError."""
+    """Fit to runs as the profile alone predicts them, under the name of what they ran on.
+
+    Raises InferometerError.
+    """
     plain = base.model_copy(update={"engine": base.engine.model_copy(update={"calibration": ""})})
     pairs: list[Pair] = []
     for at in range(0, len(entries), _PORTION):
         pairs += pair_runs([entry.run for entry in entries[at : at + _PORTION]], plain, folder)
         yield None
-    yield calibrate(pairs, name)
+    yield calibrate(pairs, name_of(pairs) or _UNNAMED)
 
 
 def diagnosed(scenario: Scenario, of: Pair | None, observed: dict[Observed, float]) -> Iterator[Diagnosis]:

@@ -13,7 +13,6 @@ from core.evidence.calibrate import CalibrationResult
 from core.evidence.run_log import Entry
 from core.explain.calibration_state import calibration_status
 from core.files import calibration_file
-from core.spec.checks import LABELS
 from core.spec.scenario import Scenario
 from core.words import counted
 from gui.contents import calibrate as content
@@ -110,14 +109,10 @@ class CalibratePage(Ground):
         """Fit to these runs."""
         scenario, data = self._context.document.scenario, self._data
         folder = data / "catalogue" if data is not None else None
-        chosen, name = tuple(entries), self._suggested(scenario)
+        chosen = tuple(entries)
         self._show(None)
         self.title.setText(self._words.phrase(counted("validating.calibrate.working", len(chosen))))
-        self.work.start(lambda: calibrated(chosen, scenario, folder, name))
-
-    def _suggested(self, scenario: Scenario) -> str:
-        engine = LABELS.get(scenario.engine.name, scenario.engine.name)
-        return f"{engine} {scenario.accelerator.name}"[:_LONGEST_NAME]
+        self.work.start(lambda: calibrated(chosen, scenario, folder))
 
     def _on_result(self, result: CalibrationResult) -> None:
         self._show(result)

@@ -97,12 +97,13 @@ class DiagnosePage(Ground):
         self.head = Text("body_semibold", "ink", words("validating.diagnose.placed"))
         self.table = GridTable(words("validating.diagnose.placed"), selects=False)
         self.table.fix_height()
+        self.contrary = Text("body", "warn", wrap=True)
         self.sentences = Text("caption", "ink2", wrap=True)
         self.where = Text("body_semibold", "ink", words("diagnose.where.parts"), wrap=True)
         self.suspects = CauseList(words("diagnose.where.parts"))
         self.suspects.tried.connect(self._try)
         right = self._right = QVBoxLayout()
-        for widget in (self.head, self.table, self.sentences, self.where):
+        for widget in (self.head, self.table, self.contrary, self.sentences, self.where):
             right.addWidget(widget)
         right.addWidget(self.suspects, 1)
         row_ = self._row = QHBoxLayout(self)
@@ -218,6 +219,9 @@ class DiagnosePage(Ground):
         self.where.setVisible(found is not None and bool(found.suspects))
         if found is not None:
             self.where.setText(words.phrase(found.heading))
+        contrary = [words.phrase(one) for one in found.contradictions] if found is not None else []
+        self.contrary.setText("\n".join(contrary))
+        self.contrary.setVisible(bool(contrary))
         said = [words.phrase(one.sentence) for one in found.placed] if found is not None else []
         self.sentences.setText("\n".join(said))
         self.sentences.setVisible(bool(said))

@@ -19,7 +19,8 @@ from gui.fields.choice_edit import Choice
 from gui.fields.segmented import Segmented
 from gui.frame.sizes import COLUMN_GAP, GUTTER, TABS
 from gui.frame.toolbar import TextTab
-from gui.plots.measured_plot import KINDS, MeasuredPlot
+from gui.plots.measured_plot import MeasuredPlot
+from gui.plots.measured_scales import KINDS
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
 from gui.widgets.grid_table import Cell, Column, GridTable, Row

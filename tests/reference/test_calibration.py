@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from core.estimator import estimate
-from core.evidence.calibrate import calibrate, reserve_gib
+from core.evidence.calibrate import calibrate
 from core.evidence.calibration_blend import blended
 from core.evidence.calibration_fit import absolute
+from core.evidence.calibration_made import reserve_gib
 from core.evidence.calibration_rows import Linear, linear_of, rows_of
 from core.evidence.measured import read_records
 from core.evidence.pairing import pair_runs

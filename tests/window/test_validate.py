@@ -15,11 +15,13 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from core.catalog.accelerators import load_accelerator
 from core.catalog.calibrations import use_folders
 from core.evidence.pairing import pair_runs
 from core.evidence.readers.detect import read_files
 from core.evidence.run import Origin, Run, Setting
-from core.evidence.run_log import DATABASE, RunLog, project_key
+from core.evidence.run_log import DATABASE, Entry, RunLog, project_key
+from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui.contents import validate as content
@@ -28,7 +30,7 @@ from gui.paths import Paths
 from gui.plots.measured_marks import MarksSwitch
 from gui.work.boards import Question, view_of
 from gui.work.measurements import may_hold_runs
-from gui.work.validation import boards
+from gui.work.validation import boards, calibrated
 from gui.workspaces.validate import ValidateWorkspace
 from gui.workspaces.validate_runs import EXAMPLES
 
@@ -484,6 +486,7 @@ def test_calibrate_save_use_undo_export_and_import(
     assert page.tab == "calibrate" and result is not None and result.calibration is not None
     assert result.before == pytest.approx(1 - 1 / 1.3, abs=0.01) and result.after < 0.05
     assert page.calibration.table.rows
+    assert page.calibration.name.text() == "vLLM RTX 4090"
     page.calibration.name.setText("Our 4090")
     steps, before = window.document.undo_stack.count(), window.estimation.estimate
     page.calibration.use.click()
@@ -518,6 +521,17 @@ def test_calibrate_save_use_undo_export_and_import(
     broken.write_text('{"format": "something else"}')
     drop(window, broken)
     qtbot.waitUntil(lambda: "broken" in window.workspace.messages.text_of("saved"), timeout=WAIT_MS)
+
+
+def test_a_calibration_is_named_after_what_its_runs_ran_on(scenario: Scenario) -> None:
+    """And not after the device of the scenario that is open."""
+    entries = [Entry(n, "", run) for n, run in enumerate(many_runs(scenario, 1.3))]
+    other = with_values(scenario, {"accelerator": load_accelerator("H100 SXM5 80GB")})
+    *_, result = calibrated(entries, other, None)
+    assert result is not None and result.calibration is not None
+    assert result.calibration.name == "vLLM RTX 4090"
+    *_, none = calibrated((), other, None)
+    assert none is not None and none.calibration is None
 
 
 def test_too_few_runs_are_refused_with_what_to_measure(shown: ValidateWorkspace, qtbot: QtBot) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from core.words import Words
 from gui.plots.decades import decades
-from gui.plots.measured_plot import KINDS
+from gui.plots.measured_scales import KINDS
 from gui.work.boards import WITHIN
 from tests.window.test_validate import settle, shown
 
