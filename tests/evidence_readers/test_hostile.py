@@ -438,6 +438,7 @@ for name in sys.argv[1:]:
 """
 MIB = 2**20
 # What it begins with, what is repeated how often, what it ends with.
+HANGS_S = 600.0
 BIG = {
     "line.txt": (b"GPU KV cache size: ", b"x" * MIB, 100, b""),
     "line.json": (LINE[:-1] + b', "x": "', b"y" * MIB, 100, b'"}'),
@@ -460,7 +461,7 @@ FEW = ("line.txt", "line.json", "few_numbers.json", "objects.log")
 @pytest.mark.skipif(sys.platform != "linux", reason="counts memory in the units of Linux")
 @pytest.mark.parametrize("name", sorted(BIG) if LONG else FEW)
 def test_a_hundred_megabytes_do_not_hang(tmp_path: Path, name: str) -> None:
-    """Many of them are one line: at most 10 s of processor time, and less than 450 MB (alone 3 s, 260 MB)."""
+    """Many of them are one line: it ends, in less than 450 MB (alone 260); seconds are printed."""
     head, unit, count, tail = BIG[name]
     path = tmp_path / name
     with path.open("wb") as file:
@@ -470,11 +471,11 @@ def test_a_hundred_megabytes_do_not_hang(tmp_path: Path, name: str) -> None:
         file.write(tail)
     (tmp_path / "small.txt").write_bytes(BLOCK)
     asked = [sys.executable, "-c", MEASURED, str(tmp_path / "small.txt"), str(path)]
-    done = subprocess.run(asked, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
+    place = Path(__file__).parents[2]
+    done = subprocess.run(asked, cwd=place, capture_output=True, text=True, check=True, timeout=HANGS_S)
     path.unlink()
     print(done.stdout)
-    runs, kibibytes, seconds, codes = done.stdout.splitlines()[-1].split()[1:]
-    assert float(seconds) < 10.0, done.stdout
+    runs, kibibytes, _, codes = done.stdout.splitlines()[-1].split()[1:]
     assert int(kibibytes) < 450 * 1024, done.stdout
     assert "reading.fault" not in codes, done.stdout
     assert int(runs) or codes != "-", done.stdout
