@@ -7,17 +7,23 @@ import sys
 from types import ModuleType
 
 
-def _without_plugins() -> None:
-    """Put an empty list of plug-ins in the place of pydantic's search for them.
+def _stand_in(name: str) -> ModuleType:
+    """An empty module in the place of one that is not loaded; nothing where it is."""
+    return sys.modules.setdefault(name, ModuleType(name))
 
-    Its module loads the reader of installed packages, and that the parts of e-mail and of the network, at
-    every start: a twentieth of it, for plug-ins that the program does not have.
+
+def _leave_out() -> None:
+    """What libraries would load at every start for nothing.
+
+    pydantic searches for plug-ins, which the program does not have: its module loads the reader of installed
+    packages, and that the parts of e-mail and of the network.  numpy gives its functions their documentation,
+    one by one.
     """
-    name = "pydantic.plugin._loader"
-    if name not in sys.modules:
-        stands_in = ModuleType(name)
-        stands_in.get_plugins = tuple  # type: ignore[attr-defined]
-        sys.modules[name] = stands_in
+    plugins = "pydantic.plugin._loader"
+    if plugins not in sys.modules:
+        _stand_in(plugins).get_plugins = tuple  # type: ignore[attr-defined]
+    _stand_in("numpy._core._add_newdocs")
+    _stand_in("numpy._core._add_newdocs_scalars")
 
 
-_without_plugins()
+_leave_out()

@@ -104,6 +104,9 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
             console.say(words("window.cli.no_display"))
         return 2
     fine = not options.smoke or options.file is None or _opens(options.file, words)
+    from gui import libraries
+
+    libraries.load()
     from gui import app as application
     from gui.paths import user_paths
 

@@ -12,7 +12,6 @@ from itertools import chain, combinations
 
 from core.explain.precision import cache_caution, task_of, weight_caution
 from core.memory.capacity import Change
-from core.planning.recommend import looks
 from core.planning.search_space import Combination
 from core.planning.suggestion import Move, Suggestion
 from core.results import Estimate
@@ -77,6 +76,8 @@ def _joined(parts: tuple[Move, ...]) -> Move:
 
 def _devices(scenario: Scenario) -> Iterator[Move | None]:
     """What the search for hardware finds, cheapest first, within its limits and with the engine there is."""
+    from core.planning.recommend import looks  # few ask for it, and with it comes the simulator
+
     most = max(scenario.search.most_accelerators, scenario.deployment.accelerators)
     search = scenario.search.model_copy(update={"most_accelerators": most, "rank": "price"})
     told = 0

@@ -15,6 +15,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import licences
+import records
+import signatures
 from prune import prune, remove_broken_links, remove_empty_folders
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -75,14 +77,18 @@ def source_date() -> int:
     return int(told) if asked.returncode == 0 and told.isdecimal() else EPOCH
 
 
-def tidy(program: Path, work: Path) -> None:
-    """Leave out what is stranded, then say whose the rest is."""
+def tidy(program: Path, work: Path, bare: bool) -> None:
+    """Leave out what is stranded, then say whose the rest is.  A bare window is left as others freeze it."""
     if sys.platform.startswith("linux"):
         prune(program)
     remove_broken_links(program)
     strip_interpreter(program)
     origins = json.loads((work / "inferometer" / "origins.json").read_text(encoding="utf-8"))
-    licences.collect(program / "_internal", origins["files"], origins["modules"])
+    files = origins["files"]
+    if not bare:
+        carrier = next(source for name, source in files.items() if name.startswith(signatures.LIBRARY))
+        files |= dict.fromkeys(signatures.place(program / "_internal"), carrier)
+    licences.collect(program / "_internal", files, origins["modules"])
     remove_empty_folders(program)
 
 
@@ -104,7 +110,9 @@ def build(output: Path = OUTPUT, work: Path = BUILD / "work", entry: Path | None
         "PYTHONHASHSEED": "0",
         "SOURCE_DATE_EPOCH": str(source_date()),
     }
-    if entry is not None:
+    if entry is None:
+        records.write(work / "made", records.texts())
+    else:
         environ["INFEROMETER_FREEZE_ENTRY"] = str(entry)
     done = subprocess.run(
         command, cwd=BUILD, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
@@ -112,7 +120,7 @@ def build(output: Path = OUTPUT, work: Path = BUILD / "work", entry: Path | None
     if done.returncode:
         sys.stdout.write(done.stdout.decode(errors="replace"))
         return done.returncode
-    tidy(output / "inferometer", work)
+    tidy(output / "inferometer", work, bare=entry is not None)
     return 0
 
 
