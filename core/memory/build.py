@@ -11,6 +11,7 @@ from core.memory.plan import MemoryPlan
 from core.spec.engine import EngineName
 from core.spec.scenario import Scenario
 
+VARIED = ("engine.gpu_memory_utilization", "engine.max_num_batched_tokens")
 Rules = Callable[[Scenario], MemoryPlan]
 
 
@@ -53,19 +54,21 @@ def plan_of_many(scenario: Scenario) -> MemoryPlan:
     return _with_reserve(_rules_of(scenario.engine.name)(scenario), scenario)
 
 
-def plans_over(scenario: Scenario, path: str, values: Sequence[object]) -> tuple[MemoryPlan, ...] | None:
-    """The plans at other values of an input, where rules tell them without making each anew.
+def ignores(scenario: Scenario, path: str) -> bool:
+    """Whether an input is known to change nothing in the plan."""
+    return (
+        path == "engine.max_model_len"
+        and _rules_of(scenario.engine.name) is vllm.plan
+        and vllm.ignores_length(scenario)
+    )
 
-    One plan alone: the input changes nothing.  None: the rules do not tell.
-    """
-    if _rules_of(scenario.engine.name) is not vllm.plan:
+
+def variants_over(scenario: Scenario, path: str, values: Sequence[object]) -> vllm.Variants | None:
+    """The plan at other values of an input, where rules tell them without making each anew; else None."""
+    if path not in VARIED or _rules_of(scenario.engine.name) is not vllm.plan:
         return None
-    if path == "engine.max_model_len" and vllm.ignores_length(scenario):
-        return (plan_of_many(scenario),)
-    if path != "engine.gpu_memory_utilization":
-        return None
-    found = vllm.plans_over_utilization(scenario, [float(v) for v in values])  # type: ignore[arg-type]
-    return None if found is None else tuple(_with_reserve(plan, scenario) for plan in found)
+    found = vllm.variants_over(scenario, path, [float(v) for v in values])  # type: ignore[arg-type]
+    return None if found is None else replace(found, plan=_with_reserve(found.plan, scenario))
 
 
 def _with_reserve(plan: MemoryPlan, scenario: Scenario) -> MemoryPlan:

@@ -12,7 +12,7 @@ from core.quantities import FloatArray, as_array
 from core.spec.workload import Workload
 
 # Where nothing that requests keep takes room, as many as one can think of.
-_NO_LIMIT = 10**9  # requests
+NO_LIMIT = 10**9  # requests
 _NO_TOKEN_LIMIT = 10**15  # tokens of all requests
 
 
@@ -51,12 +51,12 @@ class MemoryPlan:
         """Requests in one cache where none of them takes room in it."""
         if sum(self.fixed.values()) > self.budget:
             return 0
-        return _NO_LIMIT if self.slots is None else self.slots
+        return NO_LIMIT if self.slots is None else self.slots
 
     def free_tokens(self, length: Any) -> Any:
         """Tokens of such requests of ``length``, a number or an array."""
         users = self.free_users
-        return length * 0 + _NO_TOKEN_LIMIT if users == _NO_LIMIT else users * length
+        return length * 0 + _NO_TOKEN_LIMIT if users == NO_LIMIT else users * length
 
     def users_on_one(self, users: int) -> int:
         """Requests at once in the fullest cache, of ``users`` in all."""

@@ -9,9 +9,12 @@ peak, non-torch memory and graphs are fitted to those logs (data/engines/vllm.js
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 from core.memory.device import driver_total_bytes
 from core.memory.layout import (
@@ -35,6 +38,7 @@ from core.memory.vllm_rules import (
     max_num_batched_tokens,
     max_num_seqs,
     most_over_pcie,
+    most_seqs,
     profiled_tokens,
     share_of_context,
     vocabulary_multiple,
@@ -137,19 +141,49 @@ def _granted(
     return min(budget + kept, total), kept
 
 
-def plans_over_utilization(scenario: Scenario, values: Sequence[float]) -> tuple[MemoryPlan, ...] | None:
-    """The plans at other values of gpu_memory_utilization; None where another stage may be the tightest."""
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """A plan at n values of a setting: what differs from ``plan``, (n,) each."""
+
+    plan: MemoryPlan
+    budget: NDArray[np.int64]
+    graphs: NDArray[np.int64]
+    activations: NDArray[np.int64]
+    batched_tokens: NDArray[np.int64]
+    batch: NDArray[np.int64]
+
+
+def variants_over(scenario: Scenario, path: str, values: Sequence[float]) -> Variants | None:
+    """The plan at other values of gpu_memory_utilization or max_num_batched_tokens; None where another stage
+    may be the tightest.
+    """
     layout = layout_of(scenario.deployment, ALL_BUT_EXPERTS)
     stages = stages_of(scenario.model.architecture, layout.pipeline_parallel)
-    if len(stages) > 1:
+    if len(stages) > 1 or layout.pipeline_parallel > 1:
         return None
     one, graphs = _stage_plan(scenario, layout, stages[0]), graphs_of(scenario, stages[0])
-    rules = band(scenario.engine.version)
-    found = []
-    for value in values:
-        budget, kept = _granted(value, one.device, graphs, one.fixed, rules)
-        found.append(replace(one, budget=budget, fixed={**one.fixed, "graphs": kept}))
-    return tuple(found)
+    engine, device, rules = scenario.engine, scenario.accelerator, band(scenario.engine.version)
+    share: float | NDArray[np.float64] = engine.gpu_memory_utilization
+    ones = np.ones(len(values), dtype=np.int64)
+    activations, batched, batch = one.fixed["activations"] * ones, one.batched_tokens * ones, ones
+    batch = ones * (one.batch or 0)
+    if path == "engine.gpu_memory_utilization":
+        share = np.array(values, dtype=np.float64)
+    else:
+        batched = np.array(values, dtype=np.int64)
+        if not engine.max_num_seqs:
+            batch = np.minimum(most_seqs(engine, device), batched)
+        tp, fmt = layout.tensor_parallel, scenario.precision.weights
+        known = (
+            activation_bytes(stages[0].arch, fmt, tp, seqs, tokens, rules.first)
+            for seqs, tokens in zip(batch.tolist(), batched.tolist(), strict=True)
+        )
+        activations = np.fromiter(known, np.int64, len(values))
+    granted = np.floor(share * one.device * ones).astype(np.int64)
+    if rules.graphs_inside:
+        return Variants(one, granted, graphs * ones, activations, batched, batch)
+    kept = np.maximum(0, graphs - np.minimum(np.maximum(0, granted + graphs - one.device), activations))
+    return Variants(one, np.minimum(granted + kept, one.device), kept, activations, batched, batch)
 
 
 def ignores_length(scenario: Scenario) -> bool:

@@ -110,8 +110,12 @@ def max_num_seqs(engine: Engine, device: Accelerator) -> int:
     """Requests that may run at once: as set, else the engine's default for the device, which is cut to
     the tokens of a step (vllm/engine/arg_utils.py).
     """
-    most = _default(engine, device, "max_num_seqs")
-    return engine.max_num_seqs or min(most, max_num_batched_tokens(engine, device))
+    return engine.max_num_seqs or min(most_seqs(engine, device), max_num_batched_tokens(engine, device))
+
+
+def most_seqs(engine: Engine, device: Accelerator) -> int:
+    """The engine's default for the device."""
+    return _default(engine, device, "max_num_seqs")
 
 
 def max_num_batched_tokens(engine: Engine, device: Accelerator) -> int:

@@ -13,7 +13,16 @@ import numpy as np
 from core.errors import InvalidScenario
 from core.estimator import estimate
 from core.planning.explore_axes import Axis, coarse_first
-from core.planning.explore_columns import SettingRows, copied, plain, quick, quickest, row_of_loads
+from core.planning.explore_columns import (
+    SettingRows,
+    copied,
+    plain,
+    planned,
+    quick,
+    quickest,
+    roomy,
+    row_of_loads,
+)
 from core.planning.explore_memory import BoolArray
 from core.planning.explore_results import RESULTS, ResultKey, Row, no_row, result_of
 from core.quantities import FloatArray
@@ -43,7 +52,7 @@ def is_fast(scenario: Scenario, x: Axis, y: Axis) -> bool:
 
 def turned(scenario: Scenario, x: Axis, y: Axis) -> bool:
     """Whether the axes should change places so that rows are quick."""
-    for ways in (quickest, quick, plain, copied):
+    for ways in (quickest, planned, roomy, quick, plain, copied):
         if x.path in ways(scenario, y.path):
             return False
         if y.path in ways(scenario, x.path):

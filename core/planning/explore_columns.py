@@ -15,10 +15,18 @@ from core.latency.points import PointsPlan, at_acceptances, at_bandwidths
 from core.latency.protocol import StepPlan
 from core.latency.step import Plan
 from core.latency.textbook import TextbookPlan
-from core.memory.build import plan_of_many, plans_over
+from core.memory.build import ignores, plan_of_many, variants_over
 from core.memory.capacity import queues, refuses_long
 from core.planning.explore_axes import Axis, changes_for
-from core.planning.explore_memory import BoolArray, Memory, memory_of, memory_of_each
+from core.planning.explore_memory import (
+    BoolArray,
+    Memory,
+    Plans,
+    memory_of,
+    memory_of_each,
+    plans_of,
+    plans_of_variants,
+)
 from core.planning.explore_results import ResultKey, Row, meets_targets, no_row, results_of
 from core.quantities import FloatArray
 from core.serving.limits import batch_limits
@@ -58,6 +66,20 @@ def quickest(scenario: Scenario, row: str) -> tuple[str, ...]:
     load = _LOADS[0] if work.load == "users" else _LOADS[1]
     lengths = () if scenario.engine.name in _BY_PROMPT or work.load == "requests" else LENGTHS
     return (load, *lengths) if row != "engine.name" else (load,)
+
+
+def planned(scenario: Scenario, row: str) -> tuple[str, ...]:
+    """Settings whose memory plans come out of one, where that is quicker than the other way round."""
+    if scenario.deployment.readers or (scenario.workload.load == "users" and row not in _SETTINGS):
+        return ()
+    return tuple(path for path in ("engine.gpu_memory_utilization", "engine.max_model_len") if path != row)
+
+
+def roomy(scenario: Scenario, row: str) -> tuple[str, ...]:
+    """What changes hardly more than the room for requests: arrivals then meet the same lives in a row."""
+    if scenario.workload.load == "users" or scenario.deployment.readers or row in _SETTINGS:
+        return ()
+    return ("accelerator.memory_gb_nominal",)
 
 
 def quick(scenario: Scenario, row: str) -> tuple[str, ...]:
@@ -124,15 +146,18 @@ def row_of_loads(scenario: Scenario, x: Axis, index: int, result: ResultKey) -> 
     return _row(base, index, cells, memory, service, result, base.deployment.accelerators)
 
 
+_Pair = tuple[FloatArray, FloatArray]
+_Planned = tuple[Plans, _Pair | None, _Pair | None]  # plans, limits and places as in ``_Settings``
+
+
 @dataclass(frozen=True, slots=True)
 class _Settings:
     """What a row over a setting stands on; arrays (n,)."""
 
     cells: _Cells
     memory: Memory
-    limits: tuple[FloatArray, FloatArray] | None  # sequences and tokens of a step; None: alike in all cells
-    devices: FloatArray | None = None  # None: alike
-    copies: FloatArray | None = None  # of the model
+    limits: _Pair | None  # sequences and tokens of a step; None: alike in all cells
+    places: _Pair | None = None  # devices and copies of the model; None: alike
 
 
 @dataclass(slots=True)
@@ -149,6 +174,7 @@ class SettingRows:
     _records: Sequence[Any] = ()
     _wanted: list[dict[str, Any] | None] = field(default_factory=list)
     _kept: _Settings | None = None
+    _plans: _Planned | None = None
 
     def row(self, scenario: Scenario, index: int, result: ResultKey) -> Row:
         """All cells of a row; ``scenario`` is the row's own."""
@@ -167,51 +193,69 @@ class SettingRows:
         if self.x.path in _NO_MEMORY:
             service = replace(service, plan=_plan_over(scenario, service.plan, self.x))
         devices: FloatArray | int = scenario.deployment.accelerators
-        if settings.devices is not None and settings.copies is not None:
-            devices = settings.devices
-            copies = service.replicas // scenario.deployment.replicas * settings.copies
+        if settings.places is not None:
+            devices, copies = settings.places
+            copies = service.replicas // scenario.deployment.replicas * copies
             service = replace(service, replicas=cast(int, copies))
         return _row(scenario, index, settings.cells, settings.memory, service, result, devices)
 
     def _settings(self, scenario: Scenario) -> _Settings | None:
         """None where nothing starts."""
         section = self.x.path.partition(".")[0]
-        records = self._records_on(scenario, getattr(scenario, section))
-        some = next((record for record in records if record is not None), None)
-        if some is None or _refused(scenario.model_copy(update={section: some})):
-            return None
-        each = [scenario]
-        plans = plans_over(scenario, self.x.path, self.x.values)
-        if self.x.path in _NO_MEMORY:
-            plans = (plan_of_many(scenario),)
-        if plans is None:
-            each = [scenario.model_copy(update={section: record or some}) for record in records]
-            plans = tuple(plan_of_many(one) for one in each)
-        engines = records if section == "engine" else [one.engine for one in each]
-        longest = np.array([(engine or some).longest_request for engine in engines])
-        cells = _cells(scenario, self.x, longest.astype(np.float64))
-        cells.allowed[:] &= np.array([record is not None for record in records])
-        lengths = cells.prompt, cells.output, np.minimum(cells.prefix, cells.prompt - 1.0)
-        memory = memory_of_each(plans, longest, refuses_long(scenario), lengths)
-        if self.x.path == DEVICES:
-            places = [one.deployment for one in each]
-            devices = np.array([float(place.accelerators) for place in places])
-            return _Settings(cells, memory, None, devices, np.array([float(p.replicas) for p in places]))
-        if len(each) == 1 or not {self.x.path, self.row_path} & {*_LIMITING}:
-            return _Settings(cells, memory, None)
-        limits = [batch_limits(one.engine, one.accelerator) for one in each]
-        seqs, budget = (np.array(values) for values in zip(*limits, strict=True))
-        return _Settings(cells, memory, (seqs, budget))
-
-    def _records_on(self, scenario: Scenario, base: Any) -> Sequence[Any]:
-        """The record that holds the input, with the value of each column; None where it is refused."""
-        if base is self._base:
-            return self._records
+        base = getattr(scenario, section)
         if not self._wanted:
             self._wanted = [_values(scenario, self.x, column) for column in range(len(self.x.values))]
-        # The values have been checked once; the records hold nothing that is derived from them.
-        self._records = [None if w is None else base.model_copy(update=w) for w in self._wanted]
-        self._base = base
+        wanted = next((values for values in self._wanted if values is not None), None)
+        if wanted is None:
+            return None
+        some = base.model_copy(update=wanted)
+        if _refused(scenario.model_copy(update={section: some})):
+            return None
+        if self._plans is None:
+            self._plans = self._planned(scenario, some)
+        plans, limits, places = self._plans
+        if self.row_path not in (*LENGTHS, *_LOADS) or scenario.engine.name in _BY_PROMPT:
+            self._plans = None  # only those of this row
+        engines: Sequence[Any] = [scenario.engine]
+        if section == "engine":
+            engines = self._records_on(base) if self.x.path == "engine.max_model_len" else [some]
+        longest = np.array([(engine or some).longest_request for engine in engines])
+        cells = _cells(scenario, self.x, longest.astype(np.float64))
+        cells.allowed[:] &= np.array([values is not None for values in self._wanted])
+        lengths = cells.prompt, cells.output, np.minimum(cells.prefix, cells.prompt - 1.0)
+        memory = memory_of_each(plans, longest, refuses_long(scenario), lengths)
+        return _Settings(cells, memory, limits, places)
+
+    def _planned(self, scenario: Scenario, some: Any) -> _Planned:
+        """The memory plans of the columns, and what else they set; ``some`` stands for refused ones."""
+        path = self.x.path
+        alike = path in _NO_MEMORY or (path in LENGTHS and scenario.engine.name not in _BY_PROMPT)
+        if alike or ignores(scenario, path):
+            return plans_of((plan_of_many(scenario),)), None, None
+        limits = places = None
+        variants = variants_over(scenario, path, self.x.values)
+        if variants is not None:
+            if path in _LIMITING:
+                limits = variants.batch.astype(np.float64), variants.batched_tokens.astype(np.float64)
+            return plans_of_variants(variants), limits, None
+        section = path.partition(".")[0]
+        records = self._records_on(getattr(scenario, section))
+        each = [scenario.model_copy(update={section: record or some}) for record in records]
+        if path == DEVICES:
+            devices = np.array([float(one.deployment.accelerators) for one in each])
+            places = devices, np.array([float(one.deployment.replicas) for one in each])
+        if path in _LIMITING:
+            found = [batch_limits(one.engine, one.accelerator) for one in each]
+            seqs, budget = (np.array(values) for values in zip(*found, strict=True))
+            limits = seqs, budget
+        return plans_of([plan_of_many(one) for one in each]), limits, places
+
+    def _records_on(self, base: Any) -> Sequence[Any]:
+        """The record that holds the input, with the value of each column; None where it is refused."""
+        if base is not self._base:
+            # The values have been checked once; the records hold nothing that is derived from them.
+            self._records = [None if w is None else base.model_copy(update=w) for w in self._wanted]
+            self._base = base
         return self._records
 
 

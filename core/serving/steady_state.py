@@ -14,7 +14,6 @@ from core.latency.calibrated import for_setup, in_use
 from core.latency.efficiency import SERVER_ENGINES
 from core.latency.factors import Factors
 from core.latency.machine import hand_over_of
-from core.latency.points import PointsPlan
 from core.latency.protocol import StepPlan
 from core.latency.step import layout_of, plan_of
 from core.latency.textbook import TextbookPlan, textbook_plan
@@ -24,6 +23,7 @@ from core.serving.breakdown import engine_phase, textbook_phase
 from core.serving.lifecycle import Lengths, Life, live
 from core.serving.limits import batch_limits, occupancy
 from core.serving.load import LoadCurve, Phase
+from core.serving.met import met, repeated
 from core.serving.policies import policy_of
 from core.serving.textbook_load import textbook_closed, textbook_open
 from core.spec.calibration import Calibration
@@ -32,8 +32,6 @@ from core.spec.scenario import Scenario
 if TYPE_CHECKING:
     from core.serving.disaggregated import Pools
 
-_OPEN_POINTS = 48
-_BLOCK = 40  # points worked out together where each has a grid of its own
 _NEVER_FULL = 8.0  # standard deviations
 _LOGISTIC = 1.702  # that makes a logistic curve a normal distribution, nearly
 
@@ -202,11 +200,11 @@ def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float | Flo
 
         return curve_of_pools(pools, lengths, disaggregated_open(pools, lengths, rate), None)
     n, here = len(rate), rate / service.replicas
-    ceiling, seen, near = _met(service, here, limit)
-    others = np.minimum(seen + 1.0, limit).reshape(-1)
-    three = live(service.plan, _repeated(lengths, 3, n), others, together=False, near=near)
+    found = met(service.plan, lengths, here, limit)
+    others = np.minimum(found.seen + 1.0, limit).reshape(-1)
+    three = live(service.plan, repeated(lengths, 3, n), others, together=False, near=found.near)
     life = _own_quantile(three, n)
-    load = here / ceiling
+    load = here / found.ceiling
     waits = np.minimum(load, 1 - 1e-9)
     # Waiting for one of many places: Sakasegawa's approximation.
     queue = life.total / limit * waits ** (np.sqrt(2 * (limit + 1)) - 1) / (1 - waits)
@@ -214,9 +212,9 @@ def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float | Flo
     queue[over] = np.inf
     stable = ~over[EXPECTED]
     users = np.where(stable, rate * (life.total + queue)[EXPECTED], np.inf)
-    served = service.replicas * np.where(over, ceiling, here)
+    served = service.replicas * np.where(over, found.ceiling, here)
     # Two roads to the same number: nobody decodes who is not in the system.
-    running = np.minimum(service.replicas * seen * life.share, rate * (life.total + queue))
+    running = np.minimum(service.replicas * found.seen * life.share, rate * (life.total + queue))
     return curve_of(
         service,
         users,
@@ -225,83 +223,6 @@ def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float | Flo
         queue,
         served,
         stable.astype(np.float64),
-    )
-
-
-def _met(
-    service: Service, here: FloatArray, limit: FloatArray | float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What arrivals at rates ``here`` (n,) of one replica meet: the rate it can carry (3, 1 or n), requests
-    inside (3, n), and the share of their life that these decode (3 n,).
-
-    ``limit`` and the lengths are those of all points, or each point has its own (n,).
-    """
-    assert not isinstance(service.plan, TextbookPlan)
-    n = len(here)
-    differ = isinstance(service.plan, PointsPlan) or _differ(service.lengths, limit)
-    if differ and n > _BLOCK:  # what fits the processor's cache is quicker
-        parts = [slice(i, min(i + _BLOCK, n)) for i in range(0, n, _BLOCK)]
-        limits = np.broadcast_to(limit, (n,))
-        met = [_met(_part(service, part, n), here[part], limits[part]) for part in parts]
-        ceilings, seen_in, near_in = zip(*met, strict=True)
-        nearby = [near.reshape(3, -1) for near in near_in]
-        near = np.concatenate(nearby, axis=1).reshape(-1)
-        return np.concatenate(ceilings, axis=1), np.concatenate(seen_in, axis=1), near
-    # An arrival finds as many others as there are on average; with them it makes one more.
-    most = np.broadcast_to(limit, (n,)) if differ else np.array([float(limit)])
-    found = np.concatenate(
-        [np.zeros((1, len(most))), np.geomspace(np.minimum(0.01, most / 2), most, _OPEN_POINTS)]
-    )
-    lengths = _repeated(service.lengths, len(found), n)
-    grid = live(service.plan, lengths, np.minimum(found + 1.0, most).reshape(-1), together=False)
-    carried = np.maximum.accumulate(found / grid.total.reshape(3, *found.shape), axis=1)
-    share = grid.share.reshape(found.shape)
-    if len(most) == 1:
-        seen = np.stack([np.interp(here, row[:, 0], found[:, 0]) for row in carried])
-        near = np.interp(seen, found[:, 0], share[:, 0])
-    else:
-        seen = np.array(
-            [[np.interp(here[i], row[:, i], found[:, i]) for i in range(n)] for row in carried]
-        ).reshape(3, n)
-        near = np.stack([np.interp(seen[:, i], found[:, i], share[:, i]) for i in range(n)], axis=1)
-    return carried[:, -1], seen, near.reshape(-1)
-
-
-def _differ(lengths: Lengths, limit: FloatArray | float) -> bool:
-    """Whether points differ in more than their rate."""
-    return any(np.ndim(v) > 0 for v in (limit, lengths.prompt, lengths.output, lengths.token_budget))
-
-
-def _part(service: Service, points: slice, n: int) -> Service:
-    """The service at some of n points."""
-    lengths = service.lengths
-
-    def cut(value: float) -> float:
-        return value if np.ndim(value) == 0 else np.broadcast_to(value, (n,))[points]  # type: ignore[return-value]
-
-    own = replace(
-        lengths,
-        prompt=cut(lengths.prompt),
-        prefix=cut(lengths.prefix),
-        output=cut(lengths.output),
-        token_budget=cut(lengths.token_budget),
-    )
-    plan = service.plan.part(points) if isinstance(service.plan, PointsPlan) else service.plan
-    return replace(service, lengths=own, plan=plan)
-
-
-def _repeated(lengths: Lengths, times: int, n: int) -> Lengths:
-    """Lengths of n points, each as often as it stands in a row after the other."""
-
-    def spread(value: float) -> float:
-        return value if np.ndim(value) == 0 else np.tile(np.broadcast_to(value, (n,)), times)  # type: ignore[return-value]
-
-    return replace(
-        lengths,
-        prompt=spread(lengths.prompt),
-        prefix=spread(lengths.prefix),
-        output=spread(lengths.output),
-        token_budget=spread(lengths.token_budget),
     )
 
 

@@ -38,6 +38,9 @@ PAIRS = (
     ("speculative.acceptance", "precision.weights"),
     ("deployment.accelerators", "accelerator"),
     ("precision.kv_cache", "deployment.accelerators"),
+    ("workload.output_tokens", "engine.gpu_memory_utilization"),
+    ("engine.max_num_batched_tokens", "workload.prompt_tokens"),
+    ("engine.max_num_batched_tokens", "engine.gpu_memory_utilization"),
 )
 
 
