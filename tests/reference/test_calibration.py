@@ -215,6 +215,28 @@ def test_a_profile_that_is_right_is_left_alone(scenario):
     assert result.calibration is None and result.refused[0].key == "calibrate.refused.as_good"
 
 
+def test_what_few_runs_suggest_moves_no_figure_far(scenario):
+    """Eight figures that scatter by twice their bias: at most a hundredth is taken, and now and then some."""
+    pairs = pair_runs([served(scenario, Calibration(name="-"), users) for users in range(1, 9)], scenario)
+    cases = [c.case for pair in pairs for c in pair.comparisons if c.figure == "time_per_output_token"]
+    rows = rows_of(cases, (), list(range(len(cases))))
+    slopes, everywhere = rows.slopes(), np.ones(len(rows), dtype=bool)
+    moved = []
+    for seed in range(12):
+        errors = 0.03 + 0.06 * np.random.default_rng(seed).standard_normal(len(rows))
+        line = Linear(errors, slopes, everywhere)
+        blend = blended(rows, line)
+        if blend is not None:
+            model = blend.model(rows, line)
+            moved.append(np.abs(model.slopes @ blend.phi(model.columns, rows, line)).max())
+    assert moved and max(moved) <= 0.0101
+    sure = Linear(np.full(len(rows), 0.2), slopes, everywhere)  # beyond doubt: nearly all of it
+    blend = blended(rows, sure)
+    model = blend.model(rows, sure)
+    left = sure.errors + model.slopes @ blend.phi(model.columns, rows, sure)
+    assert np.abs(left).max() < 0.1
+
+
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_too_few_runs_are_refused(many, count):
     result = calibrate(many[:count], "mine")
