@@ -22,12 +22,13 @@ from typing import Any, Protocol
 import numpy as np
 
 import resources
+from core.evidence import grounds
 from core.evidence.measured import read_records, read_table
 from core.evidence.page import LEFT_OUT, summary
 from core.evidence.served import Case, Seen, cases_of_points
 from core.evidence.served_records import cases_of_records
 from core.evidence.speed import Run, log_errors, predict_all, runs_of
-from core.latency.efficiency import ModelKind, profile_for
+from core.latency.efficiency import SERVER_ENGINES, ModelKind, profile_for
 from core.latency.factors import FILE, Factors, load_factors
 from core.latency.step import model_kind
 from core.model.operator_rows import operators_of
@@ -42,7 +43,6 @@ SCALES = {
 }
 ROWS_OF_A_STACK = 12
 _STEP = 0.04  # in the logarithm, for slopes
-_MOVES = 0.01  # slope from which a row has a say in a factor
 _ROUNDS, _INNER = 4, 4
 _LEAST_SHARE, _ENOUGH = 0.05, 0.01  # of a step; of the loss, to go on
 _MOST = 3.0  # log errors beyond are as bad
@@ -105,11 +105,11 @@ def problem_of(cases: Sequence[Case], factors: Factors) -> Problem:
     )
 
 
-def slopes(problem: Problem, theta: FloatArray, errors: FloatArray) -> FloatArray:
-    """Change of each error with each factor (n, m)."""
+def slopes(problem: Problem, theta: FloatArray, errors: FloatArray, first: int = 0) -> FloatArray:
+    """Change of each error with each factor (n, m), 0 of those before ``first``."""
     out = np.zeros((len(errors), len(theta)))
     families = [profile_for(r.scenario.engine.name, r.scenario.accelerator).family for r in problem.runs]
-    for column, entry in enumerate(problem.factors.entries):
+    for column, entry in list(enumerate(problem.factors.entries))[first:]:
         moved = theta.copy()
         moved[column] += _STEP
         touched = [
@@ -235,13 +235,25 @@ def believed(points: FloatArray, differences: FloatArray) -> float:
 
 
 def grounds_of(problem: Problem, slope: FloatArray) -> list[dict[str, int]]:
-    """Rows that move with each factor, and of how many models and devices they are."""
-    found = []
-    for column in range(slope.shape[1]):
-        moved = [problem.cases[i] for i in np.flatnonzero(np.abs(slope[:, column]) >= _MOVES)]
-        models, devices = {case.model for case in moved}, {case.gpu for case in moved}
-        found.append({"rows": len(moved), "models": len(models), "devices": len(devices)})
-    return found
+    """Rows that move with each factor, and of how many models, devices and sources they are."""
+    moves = np.abs(slope) >= grounds.MOVES
+    return [
+        grounds.counted(problem.cases[i] for i in np.flatnonzero(moves[:, column]))
+        for column in range(slope.shape[1])
+    ]
+
+
+def store_overheads(cases: Sequence[Case], factors: Factors) -> None:
+    """Count anew what the servers' overheads rest on, beside the values in their files."""
+    values = [*grounds.values_of_eras()]
+    for engine in SERVER_ENGINES:
+        values += grounds.values_of(engine)
+    owned = grounds.probes(values)
+    probed = problem_of(cases, Factors((*factors.entries, *(factor for _, factor in owned))))
+    now = np.log([f.value for f in probed.factors.entries])
+    slope = slopes(probed, now, probed.errors(now), first=len(factors.entries))
+    owners = [place for place, _ in owned]
+    grounds.store(values, grounds.grounds(cases, values, owners, slope[:, len(factors.entries) :]))
 
 
 def bands_of(cases: Sequence[Case], errors: Sequence[FloatArray]) -> dict[str, Any]:
@@ -293,6 +305,7 @@ def main(arguments: Sequence[str]) -> int:
     if "--grounds" in arguments:
         now = np.log([f.value for f in factors.entries])
         _store(grounds_of(problem, slopes(problem, now, problem.errors(now))))
+        store_overheads(problem.cases, factors)
         return 0
     theta, slope = fit(problem, print)
     known = every.errors(theta)
@@ -301,7 +314,9 @@ def main(arguments: Sequence[str]) -> int:
         "device": left_out(problem, theta, slope, every, lambda case: case.gpu),
     }
     out["pooled"] = np.concatenate([out["model"], out["device"]])
-    out["point"] = np.concatenate([calibrated(cases, out["model"]), calibrated(cases, out["device"])])
+    point = np.concatenate([calibrated(cases, out["model"]), calibrated(cases, out["device"])])
+    out["beside"] = np.where(np.isnan(point), np.nan, out["pooled"])  # the rows of the next, not scaled
+    out["point"] = point
     groups: dict[str, dict[str, dict[str, float]]] = {}
     for group in SCALES:
         mine = np.array([case.group == group for case in cases])
@@ -315,6 +330,7 @@ def main(arguments: Sequence[str]) -> int:
     if "--write" in arguments:
         _write(theta, groups, bands)
         _store(grounds_of(problem, slope))
+        store_overheads(problem.cases, with_values(factors, theta))
     return 0
 
 

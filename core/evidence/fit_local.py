@@ -11,7 +11,6 @@ many.  The derivative is exact: in the logarithm of its parameters a step is a s
 """
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import resources
+from core.evidence.measured import publisher
 from core.evidence.single_stream import Case
 from core.latency.local import LocalPlan
 from core.latency.offload import LEAST_COPIED_BATCH
@@ -37,12 +37,6 @@ _ROUNDS, _TRIES = 100, 12
 Signature = tuple[tuple[str, ...], str, str]  # fractions, microseconds, "compute" or "other"
 Link = tuple[str, str]  # engine, name of a profile
 Flags = NDArray[np.bool_]
-
-
-def publisher(source: str) -> str:
-    """Who measured: files of one repository are one source, each of its issues and requests is another."""
-    found = re.match(r"https?://github\.com/([^/]+/[^/]+)(/(?:issues|pull)/\d+)?", source)
-    return found[0] if found else source
 
 
 class Prior:

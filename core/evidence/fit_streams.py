@@ -14,8 +14,8 @@ import numpy as np
 
 import resources
 from core.evidence.fit import calibrated
-from core.evidence.fit_local import Link, Prior, Problem, publisher
-from core.evidence.measured import read_records
+from core.evidence.fit_local import Link, Prior, Problem
+from core.evidence.measured import publisher, read_records
 from core.evidence.page import LEFT_OUT_STREAMS, summary
 from core.evidence.single_stream import Case, cases_of, plan_for, unfit
 from core.quantities import FloatArray
@@ -117,11 +117,15 @@ def write_left_out(cases: list[Case], by_model: FloatArray, by_device: FloatArra
     for group in dict.fromkeys(case.group for case in cases):
         here = np.array([case.group == group for case in cases])
         model, device = by_model[here].tolist(), by_device[here].tolist()
+        point = np.concatenate([errors[here] for errors in points]).tolist()
         groups[f"{group}, local engines"] = {
             "model": summary(model),
             "device": summary(device),
             "pooled": summary([*model, *device]),
-            "point": summary(np.concatenate([errors[here] for errors in points]).tolist()),
+            "beside": summary(
+                [e for e, p in zip([*model, *device], point, strict=True) if np.isfinite(p)]
+            ),  # the rows of the next, not scaled
+            "point": summary(point),
         }
     tree = {"about": "By core.evidence.fit_streams.", "groups": groups}
     path = Path(resources.__file__ or "").parent / LEFT_OUT_STREAMS

@@ -8,6 +8,7 @@ only some engines have) and ``observed`` (figures by metric).  Anything may be a
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,12 @@ class MeasuredMemory:
         """A setting that is on or off; None when it is not stated."""
         value = self.extra.get(name)
         return value if isinstance(value, bool) else None
+
+
+def publisher(source: str) -> str:
+    """Who measured: files of one repository are one source, each of its issues and requests is another."""
+    found = re.match(r"https?://github\.com/([^/]+/[^/]+)(/(?:issues|pull)/\d+)?", source)
+    return found[0] if found else source
 
 
 def _text(tree: dict[str, Any], key: str) -> str:

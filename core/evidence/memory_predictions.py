@@ -45,6 +45,7 @@ class Prediction:
     skipped: str = ""
     given: str = ""
     group: str = ""  # in which errors are counted; empty: the engine's figure
+    file: str = ""  # name of the file that the record stands in
 
 
 def predict(record: MeasuredMemory) -> tuple[Prediction, ...]:

@@ -8,9 +8,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import resources
+from core.evidence import grounds
 from core.evidence.memory_predictions import Prediction
+from core.evidence.outcomes import file_head, file_row, outcomes_of, reason_head, reason_rows
 from core.evidence.report import error_cells
 from core.evidence.validate import GroupErrors, grouped, p90
+from core.latency.efficiency import SERVER_ENGINES
 from core.latency.factors import Factor, load_factors
 from core.words import Words, percent
 
@@ -50,19 +53,13 @@ def accuracy_page(predictions: Iterable[Prediction], words: Words) -> str:
         [words(f"page.{key}") for key in ("factor", "value", "start", "spread", "fitted_on")],
         [_factor_row(factor) for factor in factors],
     )
+    lines += ["", f"## {words('page.overheads')}", "", words("page.overheads_about"), ""]
+    lines += _table([words(f"page.{key}") for key in ("factor", "value", "fitted_on")], _overhead_rows())
     lines += ["", f"## {words('page.not_modelled')}", "", words("page.not_modelled_about")]
-    skipped = [p for p in found if p.skipped]
-    lines += ["", f"## {words('page.skipped')}", ""]
-    reasons: dict[str, int] = {}
-    for p in skipped:
-        reasons[p.skipped] = reasons.get(p.skipped, 0) + 1
-    lines += _table(
-        [words("page.reason"), words("cli.validate.n")],
-        [
-            [words(f"cli.validate.reasons.{reason}"), str(count)]
-            for reason, count in sorted(reasons.items(), key=lambda item: -item[1])
-        ],
-    )
+    files = outcomes_of(found)
+    lines += ["", f"## {words('page.skipped')}", "", words("page.skipped_about"), ""]
+    lines += _table(file_head(words), [file_row(one, words) for one in files])
+    lines += ["", *_table(reason_head(words), reason_rows([one for one in files if one.file], words))]
     return "\n".join(lines) + "\n"
 
 
@@ -96,9 +93,20 @@ def _left_out_rows(words: Words) -> list[list[str]]:
 
 def _factor_row(factor: Factor) -> list[str]:
     on = factor.fitted_on
-    grounds = "" if on is None else f"{on.rows} / {on.models} / {on.devices}"
+    grounds = "" if on is None else f"{on.rows} / {on.models} / {on.devices} / {on.sources}"
     values = (f"{factor.value:.3f}", f"{factor.start:.3f}", f"{factor.spread:.2f}")
     return [f"`{factor.name}`", *values, grounds]
+
+
+def _overhead_rows() -> list[list[str]]:
+    """Each value of the servers' overheads with what it rests on."""
+    rows = []
+    for engine in ("", *SERVER_ENGINES):
+        tree = grounds.file_of(engine)
+        for key, on in tree["fitted_on"].items():
+            counts = " / ".join(str(on[part]) for part in ("rows", "models", "devices", "sources"))
+            rows.append([f"`{engine or '*'}: {key}`", f"{grounds.value_of(tree, key):g}", counts])
+    return rows
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from core.evidence.memory_predictions import Prediction
+from core.evidence.outcomes import file_head, file_row, outcomes_of, reason_head, reason_rows
 from core.evidence.validate import GroupErrors, grouped
 from core.reports.as_text import table
 from core.words import Words, percent
@@ -20,6 +21,10 @@ def validation_text(predictions: Iterable[Prediction], words: Words) -> str:
     lines = table([head, *rows], range(2, 7)) if rows else [words("cli.validate.nothing")]
     skipped = [p for p in found if p.skipped]
     if skipped:
+        files = outcomes_of(found)
+        lines += ["", *table([file_head(words), *(file_row(one, words) for one in files)], range(1, 5))]
+        single = [one for one in files if one.file]
+        lines += ["", *table([reason_head(words), *reason_rows(single, words)], range(3, 5))]
         lines += ["", words("cli.validate.skipped", n=len(skipped))]
         reasons = [[p.id, p.metric, words(f"cli.validate.reasons.{p.skipped}")] for p in skipped]
         lines += table(reasons)
@@ -48,6 +53,7 @@ def validation_json(predictions: Iterable[Prediction]) -> str:
     found = tuple(predictions)
     tree = {
         "groups": [asdict(group) for group in grouped(found)],
+        "files": [asdict(one) for one in outcomes_of(found)],
         "skipped": [{"id": p.id, "metric": p.metric, "reason": p.skipped} for p in found if p.skipped],
         "given": [{"id": p.id, "metric": p.metric, "given": p.given} for p in found if p.given],
     }

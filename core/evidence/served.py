@@ -77,6 +77,7 @@ class Case:
     pool: float = 0.0  # tokens that the cache holds, where the record states it; inf: room for all
     requests: float = 0.0  # of the whole run, where the record states it
     spread: float = 0.0  # of the answers' lengths, over their mean
+    source: str = ""  # who measured: a repository, one of its issues, a campaign of a table of points
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,24 @@ def _servedpoint(
     stack = f"{model.name}|{device.name}|{row['backend']} {row['backend_version']}|{weights}|{shape}"
     group: Group = "server TTFT" if metric == "ttft" else "server TPOT"
     family = family_of(row["model_path"])
-    return Case(row["id"], group, metric, value, scenario, "users", users, family, device.name, stack)
+    return Case(
+        row["id"],
+        group,
+        metric,
+        value,
+        scenario,
+        "users",
+        users,
+        family,
+        device.name,
+        stack,
+        source=_campaign(row["id"]),
+    )
+
+
+def _campaign(name: str) -> str:
+    """Which of the campaigns that a table of served points collects a row is of."""
+    return next((str(who) for pattern, who in rules()["campaigns"]["names"] if re.search(pattern, name)), "")
 
 
 def _by_date(row: dict[str, str]) -> str:

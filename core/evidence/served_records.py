@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from core.errors import InferometerError
+from core.evidence.measured import publisher
 from core.evidence.naming import device_of, engine_of, model_of
 from core.evidence.served import (
     LONGEST,
@@ -37,6 +38,7 @@ from core.strict_json import shortened
 
 # Whose FP8 checkpoints are scaled by blocks; NVIDIA's own for TensorRT-LLM are not.
 _BLOCK_FAMILIES = ("qwen3", "glm", "minimax")
+_AT_ONCE = 1000.0  # requests a second, where a benchmark sends all of them at the start
 _ENGINES = {"lmdeploy (turbomind)": "trtllm"}
 
 
@@ -175,7 +177,7 @@ def _record(tree: dict[str, Any], engine: str) -> Found:
     stack = f"{model.name}|{device.name}|{engine} {tree.get('engine_version')}|{weights}|{layout}"
     # A batch that was counted while it ran had room, whoever waited beside it.
     pool = math.inf if extra.get("mean_running") else number_of(extra.get("kv_capacity_tokens"))
-    requests = number_of(extra.get("num_requests")) or number_of(extra.get("completed"))
+    requests = _requests(extra)
     return Case(
         name,
         group,
@@ -190,6 +192,7 @@ def _record(tree: dict[str, Any], engine: str) -> Found:
         pool,
         requests,
         1.0 if extra.get("dataset") else 0.0,  # conversations: about exponential
+        publisher(source.partition("?")[0]),
     )
 
 
@@ -205,6 +208,13 @@ def _smallest(model: Model, device: Accelerator, weights: str) -> Deployment:
     held = weight_bytes(model.architecture, WEIGHT_FORMATS[weights])
     devices = next((n for n in (1, 2, 4) if held / n <= room), 8)
     return Deployment(accelerators=devices, tensor_parallel=devices)
+
+
+def _requests(extra: dict[str, Any]) -> float:
+    """Of the whole run, 0 where the record does not say: "ShareGPT, 1000 prompts" says it in words."""
+    stated = number_of(extra.get("num_requests")) or number_of(extra.get("completed"))
+    told = re.search(r"\b(\d{1,6}) prompts\b", str(extra.get("dataset") or ""))
+    return stated or (float(told[1]) if told else 0.0)
 
 
 def _tokens(extra: dict[str, Any]) -> int | None:
@@ -310,6 +320,8 @@ def _record_load(tree: dict[str, Any], metric: str, extra: dict[str, Any]) -> tu
         return "users", float(extra["mean_running"]), group
     if isinstance(rate, int | float) and not isinstance(rate, bool):
         return "rate", float(rate), group
+    if rate == "inf" and _requests(extra):
+        return "rate", _AT_ONCE, group
     if at_once:
         return "users", at_once, group
     if extra.get("suite") and str(extra.get("scenario")).lower() == "server":

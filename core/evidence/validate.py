@@ -3,12 +3,12 @@
 import json
 import statistics
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from core.evidence.measured import read_records, read_table, record_of
 from core.evidence.memory_predictions import Prediction, predict
-from core.evidence.served import Seen
+from core.evidence.served import Seen, number_of
 from core.evidence.single_stream import predictions_of_streams
 from core.evidence.speed_predictions import predictions_of_points, predictions_of_records
 
@@ -42,16 +42,26 @@ def predictions_of(paths: Iterable[Path]) -> tuple[Prediction, ...]:
     found: list[Prediction] = []
     seen: Seen = set()
     for path in paths:
-        if path.suffix.lower() == ".csv":
-            found += predictions_of_points(read_table(path), seen)
-            continue
-        records = read_records(path)
-        found += predictions_of_records(records, seen)
-        found += predictions_of_streams(records)
-        for number, tree in enumerate(records, 1):
-            if isinstance(tree.get("observed"), dict) and "engine" in tree:
-                found += predict(record_of(tree, number))
+        mine = _of_points(path, seen) if path.suffix.lower() == ".csv" else _of_records(path, seen)
+        found += (replace(p, file=path.name) for p in mine)
     return tuple(found)
+
+
+def _of_points(path: Path, seen: Seen) -> Iterable[Prediction]:
+    return predictions_of_points(read_table(path), seen)
+
+
+def _of_records(path: Path, seen: Seen) -> Iterable[Prediction]:
+    records = read_records(path)
+    found = [*predictions_of_records(records, seen), *predictions_of_streams(records)]
+    told = {p.id for p in found}
+    for number, tree in enumerate(records, 1):
+        if isinstance(tree.get("observed"), dict) and "engine" in tree:
+            found += predict(record_of(tree, number))
+        elif (value := number_of(tree.get("value"))) and str(tree.get("id")) not in told:
+            engine, metric = (str(tree.get(key) or "") for key in ("engine", "metric"))
+            found.append(Prediction(str(tree.get("id")), engine, metric, value, skipped="engine"))
+    return found
 
 
 def error_of(p: Prediction) -> float | None:

@@ -37,15 +37,22 @@ class Fit(Spec):
 
 
 class Era(Spec):
-    """What releases from ``since`` up to one version do more slowly."""
+    """What some releases of an engine do more slowly."""
 
-    before: str
-    since: str = "0"
+    name: str
+    releases: dict[str, tuple[str, str]]  # by engine: the first, and the first that is too new
     starts: float = Field(1.0, ge=1)  # of all kernels
     moe_starts: float = Field(1.0, ge=1)  # of the expert kernels
     sequence_us: float = Field(0.0, ge=0)  # of every running sequence in every step
     first_token_ms: float = Field(0.0, ge=0)  # of the server before the first token
     separate_prompts: bool = False
+
+    def holds(self, engine: str, version: tuple[int, ...]) -> bool:
+        """Whether the release is one of these."""
+        if engine not in self.releases or not version:
+            return False
+        since, before = map(version_number, self.releases[engine])
+        return since <= version < before
 
 
 class Overheads(Spec):
@@ -72,12 +79,9 @@ class Overheads(Spec):
     separate_prompts: bool = False  # prompts are read in steps without decodes
     eras: tuple[Era, ...]
 
-    def at(self, version: str) -> "Overheads":
+    def at(self, engine: str, version: str) -> "Overheads":
         """These of a release, with the eras it belongs to; a version nobody can read is current."""
-        wanted = version_number(version)
-        mine = [
-            e for e in self.eras if wanted and version_number(e.since) <= wanted < version_number(e.before)
-        ]
+        mine = [era for era in self.eras if era.holds(engine, version_number(version))]
         if not mine:
             return self
         later = sum(era.first_token_ms for era in mine)
@@ -159,6 +163,12 @@ def _chain(engine: str, name: str | None) -> Iterator[dict[str, Any]]:
 
 
 @cache
+def stored_eras() -> tuple[dict[str, Any], ...]:
+    """Releases of a time, as stored."""
+    return tuple(json.loads(resources.read_text(f"{_FOLDER}/eras.json"))["eras"])
+
+
+@cache
 def load_links() -> dict[str, LinkFit]:
     """All-reduce fits by class of link."""
     tree = json.loads(resources.read_text(f"{_FOLDER}/links.json"))
@@ -236,11 +246,31 @@ def _scale(merged: dict[str, Any], engine: str, factors: Factors) -> None:
             scaled["t0_us"] = fit["t0_us"] * factors.of(starts, engine, family, key)
             fits[key] = scaled
     overheads = merged["overheads"]
+    _by_kind(overheads, engine, family, factors)
     for name, value in overheads.items():
         if isinstance(value, dict):
             overheads[name] = {k: v * factors.of(name, engine, family, k) for k, v in value.items()}
         elif isinstance(value, int | float) and not isinstance(value, bool):
             overheads[name] = value * factors.of(name, engine, family)
+    overheads["eras"] = [
+        {
+            name: value * factors.of(f"eras.{name}", engine, family, era["name"])
+            if isinstance(value, int | float) and not isinstance(value, bool)
+            else value
+            for name, value in era.items()
+        }
+        for era in stored_eras()
+    ]
+
+
+def _by_kind(overheads: dict[str, Any], engine: str, family: str, factors: Factors) -> None:
+    """The server's terms of each kind of model: those of a dense one, times what all engines share."""
+    for part in ("alone", "together"):
+        base, kinds = overheads[f"{part}_ms"], overheads.pop(f"{part}_kinds")
+        overheads[f"{part}_ms"] = {
+            kind: base * more * factors.of(f"{part}_kinds", engine, family, kind)
+            for kind, more in kinds.items()
+        }
 
 
 def _slow_reads(merged: dict[str, Any]) -> None:

@@ -17,11 +17,12 @@ FILE = "data/efficiency/factors.json"
 
 
 class Grounds(Spec):
-    """What a value was fitted on: rows whose prediction it moves, of how many models and devices."""
+    """What a value was fitted on: rows whose prediction it moves, of how many models, devices, sources."""
 
     rows: int = Field(ge=0)
     models: int = Field(ge=0)
     devices: int = Field(ge=0)
+    sources: int = Field(0, ge=0)
 
 
 class Factor(Spec):

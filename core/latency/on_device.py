@@ -68,7 +68,7 @@ def coefficients(
     fitted = UNCALIBRATED
     if calibration is not None and calibration.applies_to(name, device.name):
         fitted, profile = calibration, with_bands(profile, calibration)
-    over = with_overheads(profile.overheads.at(version), fitted)
+    over = with_overheads(profile.overheads.at(profile.engine, version), fitted)
     slow = over.slow_starts
     low, high = profile.band.step[kind]
     slower = np.array([low, 1.0, high])

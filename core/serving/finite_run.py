@@ -1,7 +1,8 @@
 """A benchmark of N requests at a rate: it starts with an idle engine and ends when the last answer does.
 
     n (N / rate + L(n)) = N L(n)        in the engine, while there is room
-    wait = (N / mu - N / rate) / 2      in the queue, mu what the full engine answers
+    wait = (N / mu - N / rate) / 2      in the queue, mu the lesser of what the full engine answers
+                                        and the prompts that steps full of them read
 
 So it never settles where it is short or the rate is more than the engine carries.
 """
@@ -37,7 +38,9 @@ def finite_run(service: Service, request_rate: FloatArray, requests: float, kv_t
     lengths = replace(service.lengths, anew=read_anew(service, crowd, kv_tokens))
     life = live(service.plan, lengths, inside, together=False)
     lasts = np.where(inside >= limit * (1 - 1e-9), count / (inside / life.total), 0.0)
-    queue = 0.5 * np.maximum(0.0, lasts - arriving)
+    # s to read all prompts: those that come faster than that wait for each other, room or not.
+    reading = count * life.terms.mixed * life.terms.carriers / life.terms.together
+    queue = 0.5 * np.maximum(0.0, np.maximum(lasts, reading) - arriving)
     length = np.maximum(arriving + life.total, lasts)
     served = service.replicas * count / length
     users = served[EXPECTED] * (life.total + queue)[EXPECTED]
