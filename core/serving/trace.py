@@ -8,6 +8,7 @@ Read are tables with a heading (CSV) and lines of JSON objects, in these forms:
 - Mooncake: ``timestamp`` (ms), ``input_length, output_length, hash_ids`` (blocks of 512 tokens).
 
 Times are seconds (Mooncake: milliseconds) or dates; the first one becomes 0.  Rows may be in any order.
+Lengths of 0 tokens count as 1: every request is read, and every answer takes a step.
 """
 
 import csv
