@@ -139,6 +139,10 @@ def _on_host(scenario: Scenario) -> bool:
     return scenario.engine.name in ("llamacpp", "ollama")
 
 
+# How the service is set up: a number there is one of several ways, no more or less of something.
+_SETTINGS = ("deployment", "precision", "engine", "speculative", "simulation")
+
+
 def _inputs(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
     flat = [_flat(point.scenario) for point in points]
     loads = {point.scenario.workload.load for point in points}
@@ -156,7 +160,8 @@ def _inputs(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
             value = values[path]
             number = isinstance(value, int | float) and not isinstance(value, bool)
             change = None
-            if number and value != base and isinstance(base, int | float) and base:
+            amount = number and path.partition(".")[0] not in _SETTINGS
+            if amount and value != base and isinstance(base, int | float) and base:
                 change = float(value) / float(base) - 1  # type: ignore[arg-type]
             shown = shown_input(path, value) if path != "deployment.link" else link_said(point.scenario)
             cells.append(Cell(_plain(value), shown, value != base, change))

@@ -160,7 +160,9 @@ class MemoryOverUsers(PlotPane):
                 draw.dot(panel.px(self.pointer), panel.py(value), current.ledger["kv_cache"])
         if in_sight:
             value = at(users, curves.memory_users, curves.memory.bytes)
-            value = min(value, float(curves.budget_bytes)) if fits else value
+            if fits and users > estimate.capacity.at_once:
+                value = float(estimate.ledger.needed_bytes)
+                self._held(draw, estimate, users)
             self.ring(draw, x, panel.py(min(value / memory_size(), panel.y_end)))
         if not fits:
             self._needed(draw, curves, estimate)
@@ -169,6 +171,28 @@ class MemoryOverUsers(PlotPane):
         """What a monitor saw of one device."""
         return [(self.panel, marks.users, marks.memory / memory_size())]
 
+    def _held(self, draw: Draw, estimate: Estimate, users: float) -> None:
+        """Memory stays where it is while the rest of the users wait."""
+        panel, count = self.panel, estimate.capacity.at_once
+        held = estimate.ledger.needed_bytes / memory_size()
+        y = panel.py(held)
+        xs = np.array([panel.px(count), panel.px(users)])
+        draw.polyline(xs, np.array([y, y]), draw.theme.ledger["kv_cache"], dash=(4, 3))
+        text = self._needed_text(held, count)
+        for dy in (11, 22, -11):
+            row = y + draw.theme.px(dy)
+            right = float(xs[1]) - 8
+            if draw.text_if_free(right, row, text, draw.theme.ink, panel.rect, align="right"):
+                break
+
+    def _needed_text(self, needed: float, count: int) -> str:
+        return self.words(
+            "plots.memory_over_users.needed",
+            memory=three_digits(needed),
+            unit=memory_unit(),
+            users=self.words.phrase(counted("units.users", count)),
+        )
+
     def _needed(self, draw: Draw, curves: WorkloadCurves, estimate: Estimate) -> None:
         """What the account beside it says, at the users that it counts."""
         panel, count = self.panel, counted_users(estimate)
@@ -176,12 +200,7 @@ class MemoryOverUsers(PlotPane):
         x, y = panel.px(count), panel.py(needed)
         users = users_of(estimate)
         own = abs(count - users) < 0.5
-        text = self.words(
-            "plots.memory_over_users.needed",
-            memory=three_digits(needed),
-            unit=memory_unit(),
-            users=self.words.phrase(counted("units.users", count)),
-        )
+        text = self._needed_text(needed, count)
         draw.avoid(*self._pixels(curves, curves.memory, panel.x.end))
         draw.taken.append(QRectF(x - 5, y - 5, 10, 10))
         step = draw.theme.px(14)

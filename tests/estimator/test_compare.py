@@ -127,3 +127,13 @@ def test_the_link_of_every_device_has_a_name(samples, device):
             assert Words(language).phrase(said) not in ("", said.key)
     else:
         assert said.number == one.accelerator.scale_up.kind and said.number
+
+
+def test_a_setting_is_one_of_several_ways_and_has_no_percentage(scenario):
+    changes = {"deployment.accelerators": 2, "deployment.tensor_parallel": 2, "engine.max_num_seqs": 64}
+    changes["workload.users"] = 2 * scenario.workload.users
+    rows = rows_of([estimate(scenario), estimate(with_values(scenario, changes))])
+    for path in ("deployment.accelerators", "deployment.tensor_parallel"):
+        assert rows[("inputs", path)].cells[1].differs
+        assert rows[("inputs", path)].cells[1].change_said is None
+    assert rows[("inputs", "workload.users")].cells[1].change == 1.0

@@ -343,3 +343,13 @@ def test_a_length_whose_line_is_a_point_is_no_fault(qtbot) -> None:
     text = "llama-server -m gpt-oss-120b-MXFP4.gguf -ngl 99 --n-cpu-moe 24 -c 65536 -ub 2048"
     pane = shown(MemoryOverUsers, qtbot, paste_document(text).scenario)
     assert not pane.grab().isNull()
+
+
+def test_users_who_wait_hold_no_memory_the_mark_stands_where_the_account_says(qtbot, base, monkeypatch):
+    pane = shown(MemoryOverUsers, qtbot, base, workload__users=64, engine__max_num_seqs=12)
+    marks = []
+    monkeypatch.setattr(pane, "ring", lambda _draw, x, y: marks.append((x, y)))
+    picture(pane)
+    ledger = pane.estimate.ledger
+    assert ledger.needed_bytes < 0.95 * ledger.budget_bytes
+    assert marks[-1][1] == pytest.approx(pane.panel.py(ledger.needed_bytes / 2**30))
