@@ -225,12 +225,14 @@ def _carried(rows: Rows, linear: Linear) -> tuple[_Found | None, tuple[Phrase, .
     """As much as the data carry, or why nothing."""
     if not linear.fitted.any():
         return None, (Phrase("calibrate.refused.unseen"),)
+    errors = linear.errors[linear.fitted]
+    now = float(np.median(absolute(errors)))
     blend = blended(rows, linear)
-    if blend is None:
-        errors = linear.errors[linear.fitted]
-        floor = percent(scaled_best(errors), 1)
-        now = percent(float(np.median(absolute(errors))), 1)
-        return None, (Phrase("calibrate.refused.as_good", {"now": now, "floor": floor}),)
+    out = blend.left_out(rows, linear) if blend is not None else linear.errors
+    # What run after run left out does not bear is not told as a gain.
+    if blend is None or float(np.median(absolute(out[linear.fitted]))) >= now:
+        values = {"now": percent(now, 1), "floor": percent(scaled_best(errors), 1)}
+        return None, (Phrase("calibrate.refused.as_good", values),)
     remarks = []
     of_all = any(column.setup < 0 for column in blend.columns)
     alone = untold(rows, linear) if of_all else frozenset()
@@ -238,7 +240,7 @@ def _carried(rows: Rows, linear: Linear) -> tuple[_Found | None, tuple[Phrase, .
         remarks.append(Phrase("calibrate.remarks.partly", {"share": percent(blend.share)}))
     model = blend.model(rows, linear)
     phi = blend.phi(model.columns, rows, linear)
-    return _Found(model, phi, blend.left_out(rows, linear), tuple(remarks), alone), ()
+    return _Found(model, phi, out, tuple(remarks), alone), ()
 
 
 def untold(rows: Rows, linear: Linear) -> frozenset[str]:

@@ -237,6 +237,20 @@ def test_what_few_runs_suggest_moves_no_figure_far(scenario):
     assert np.abs(left).max() < 0.1
 
 
+def test_no_calibration_is_made_that_its_own_runs_left_out_do_not_bear(scenario):
+    """Eight runs a little slower than the profile: where one is made, its error after is the lower one."""
+    made = 0
+    for noise in range(4):
+        runs = [
+            served(scenario, Calibration(name="-", bandwidth=0.9), users, noise=0.04, seed=10 * noise + users)
+            for users in range(1, 9)
+        ]
+        result = calibrate(pair_runs(runs, scenario), "mine")
+        assert result.calibration is None or result.after < result.before
+        made += result.calibration is not None
+    assert made
+
+
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_too_few_runs_are_refused(many, count):
     result = calibrate(many[:count], "mine")
