@@ -137,6 +137,7 @@ class LinkFit(Spec):
     decay: float = Field(ge=-1, le=2)  # below 0: switches help more devices more
 
 
+@lru_cache(maxsize=256)
 def version_number(text: str) -> tuple[int, ...]:
     """The first three numbers of a version; empty where there is none."""
     return tuple(int(digits) for digits in re.findall(r"\d{1,6}", text)[:3])

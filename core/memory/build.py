@@ -80,9 +80,21 @@ def _with_reserve(plan: MemoryPlan, scenario: Scenario) -> MemoryPlan:
     return replace(plan, fixed={**plan.fixed, "runtime": runtime}, token_pool=pool)
 
 
-@lru_cache(maxsize=16)
+_latest: list[tuple[Scenario, MemoryPlan]] = []
+
+
 def _plan(scenario: Scenario) -> MemoryPlan:
-    """One estimate asks several times for the same scenario; the last few are kept."""
+    """One estimate asks several times for the same scenario, most often for the very same object."""
+    if _latest and (latest := _latest[0])[0] is scenario:
+        return latest[1]
+    plan = _known(scenario)
+    _latest[:] = [(scenario, plan)]
+    return plan
+
+
+@lru_cache(maxsize=16)
+def _known(scenario: Scenario) -> MemoryPlan:
+    """The last few are kept."""
     return _rules_of(scenario.engine.name)(scenario)
 
 

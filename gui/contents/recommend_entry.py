@@ -1,6 +1,7 @@
 """What a row of Recommend stands for, and what it is called."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from core.planning.offers import Offer
 from core.planning.what_runs import Runs
@@ -31,7 +32,12 @@ def what(offer: Offer, words: Words) -> str:
 
 def hardware_name(offer: Offer) -> str:
     """ "4 × RTX 3090"."""
-    return f"{show_count(offer.count)} × {offer.device.name}"
+    return _named(offer.count, offer.device.name)
+
+
+@lru_cache(maxsize=4096)
+def _named(count: int, device: str) -> str:
+    return f"{show_count(count)} × {device}"
 
 
 def of_entry(entry: Entry, words: Words) -> str:
