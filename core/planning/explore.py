@@ -1,8 +1,9 @@
 """Any two inputs against any result: values, whether the service starts, whether targets are met.
 
 Rows are worked out one after the other, coarse ones first, each with all its columns in one call where
-the column is a load, a length or a setting that leaves the step's plan alone; everything that does not
-depend on the column is prepared once a row.  Other cells are an estimate each.
+the column is a load, a length, a setting that leaves the step's plan alone, a number of copies, or what a
+step's time is a plain function of; everything that does not depend on the column is prepared once a row.
+Other cells (two categories) are an estimate each.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +46,9 @@ class Grid:
 
 
 def is_fast(scenario: Scenario, x: Axis, y: Axis) -> bool:
-    """Whether a row is one call, so that 200 × 200 take about a second."""
+    """Whether a row is one call: 200 × 200 take about a second, and some more where arrivals meet other lives
+    in every cell.
+    """
     ways = ((x.path, y.path), (y.path, x.path))
     return any(column in copied(scenario, row) for column, row in ways)
 
