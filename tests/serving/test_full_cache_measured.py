@@ -90,7 +90,8 @@ def test_what_a_full_cache_gains_over_the_last_row_below_its_limit(model, most):
     gain = ROWS[model][most][0] / ROWS[model][below][0]
     assert estimated(model, most) / estimated(model, below) == pytest.approx(gain, rel=0.05)
     full, roomy = simulated(model, most), simulated(model, below)
-    assert full.preemptions > 0.1 * full.done and roomy.preemptions == 0
+    # Which answers end beside which is chance: one in a thousand may find the cache full below its limit.
+    assert full.preemptions > 0.1 * full.done and roomy.preemptions < 0.001 * roomy.done
     played = full.output_tokens_per_second / roomy.output_tokens_per_second
     assert played == pytest.approx(gain, rel=0.05)
 
