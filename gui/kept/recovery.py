@@ -44,10 +44,11 @@ class Found:
 class Recovery(QObject):
     """Keeps the document's unsaved state on disk while the program runs.
 
-    ``refused`` is emitted, by any thread, whenever that cannot be done.
+    ``refused`` is emitted, by any thread, whenever that cannot be done, and ``kept`` when it was.
     """
 
     refused = Signal()
+    kept = Signal()
 
     def __init__(self, folder: Path, document: Document, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -115,6 +116,7 @@ class Recovery(QObject):
             self.refused.emit()
             return False
         self._kept_revision = self._document.revision
+        self.kept.emit()
         return True
 
     def _keep_aside(self) -> None:
@@ -133,9 +135,8 @@ class Recovery(QObject):
 
         def write() -> None:
             self._written = write_atomically(self._file, content)
-            if not self._written:
-                with contextlib.suppress(RuntimeError):  # the window may be gone by now
-                    self.refused.emit()
+            with contextlib.suppress(RuntimeError):  # the window may be gone by now
+                (self.kept if self._written else self.refused).emit()
 
         self._writing = threading.Thread(target=write, name="recovery")
         self._writing.start()

@@ -34,6 +34,8 @@ class RecoveryOffer(QObject):
         self._told_refused = False
         if recovery is not None:
             recovery.refused.connect(self.tell_refused)
+            recovery.kept.connect(self._on_kept)
+            document.clean_changed.connect(self._on_clean_changed)
 
     def offer(self) -> None:
         """Look for the newest and offer it; with none left the strip goes."""
@@ -53,13 +55,23 @@ class RecoveryOffer(QObject):
         )
 
     def tell_refused(self) -> None:
-        """What is not saved would not outlive a crash: said once."""
+        """What is not saved would not outlive a crash: said once, until the disk takes it again."""
         if self._told_refused or self._recovery is None:
             return
         self._told_refused = True
         links = [(self._words("window.dismiss"), lambda: self._messages.drop("unkept"))]
         text = self._words("window.not_kept", folder=str(self._recovery.folder))
         self._messages.tell("unkept", "warn", text, links)
+
+    def _on_kept(self) -> None:
+        """The disk has taken the state: what was said of it is no longer so."""
+        self._messages.drop("unkept")
+        self._told_refused = False
+
+    def _on_clean_changed(self, clean: bool) -> None:
+        """With everything saved nothing would be lost; who has not waved it away is told the next time."""
+        if clean and self._messages.text_of("unkept"):
+            self._on_kept()
 
     def tell_fault(self, crash: CrashLog) -> None:
         """Something went wrong inside; the scenario is kept."""

@@ -93,6 +93,11 @@ def test_a_full_disk_keeps_the_old_file_and_the_edit(opened: MainWindow, file: P
     opened.actions_["save"].trigger()  # there is room again
     assert (users_in(file), told(opened)) == (77, "")
     assert opened.document.is_clean
+    assert not told(opened, "unkept")  # nothing is unsaved any more
+    with full_disk():
+        opened.document.set_value("workload.users", 78)
+        assert opened.recovery is not None and not opened.recovery.keep()
+    assert told(opened, "unkept")  # which was not waved away, and is so again
 
 
 def test_a_disk_that_has_room_again_gets_the_state_without_another_edit(
@@ -103,7 +108,9 @@ def test_a_disk_that_has_room_again_gets_the_state_without_another_edit(
     assert recovery is not None
     with full_disk():
         assert not recovery.keep()
+    assert told(opened, "unkept")
     qtbot.waitUntil(recovery.file.exists, timeout=10_000)
+    qtbot.waitUntil(lambda: not told(opened, "unkept"), timeout=10_000)  # for it is no longer so
 
 
 def test_the_programs_own_files_survive_a_full_disk(
