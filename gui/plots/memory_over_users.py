@@ -176,13 +176,12 @@ class MemoryOverUsers(PlotPane):
         panel, count = self.panel, estimate.capacity.at_once
         held = estimate.ledger.needed_bytes / memory_size()
         y = panel.py(held)
-        xs = np.array([panel.px(count), panel.px(users)])
-        draw.polyline(xs, np.array([y, y]), draw.theme.ledger["kv_cache"], dash=(4, 3))
+        end = panel.px(users)
+        draw.line(panel.px(count), y, end, y, draw.theme.ledger["kv_cache"], dash=(4, 3))
         text = self._needed_text(held, count)
         for dy in (11, 22, -11):
             row = y + draw.theme.px(dy)
-            right = float(xs[1]) - 8
-            if draw.text_if_free(right, row, text, draw.theme.ink, panel.rect, align="right"):
+            if draw.text_if_free(end - 8, row, text, draw.theme.ink, panel.rect, align="right"):
                 break
 
     def _needed_text(self, needed: float, count: int) -> str:
