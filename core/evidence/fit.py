@@ -320,11 +320,14 @@ def main(arguments: Sequence[str]) -> int:
     groups: dict[str, dict[str, dict[str, float]]] = {}
     for group in SCALES:
         mine = np.array([case.group == group for case in cases])
+        if not mine.any():
+            continue
         print(f"{group:18} fitted {summary(known[mine].tolist())}")
         for kind, errors in out.items():
             chosen = mine if len(errors) == len(mine) else np.concatenate([mine, mine])
-            groups.setdefault(group, {})[kind] = summary(errors[chosen].tolist())
-            print(f"{'':18} {kind:7} {groups[group][kind]}")
+            if np.isfinite(errors[chosen]).any():
+                groups.setdefault(group, {})[kind] = summary(errors[chosen].tolist())
+                print(f"{'':18} {kind:7} {groups[group][kind]}")
     bands = bands_of(cases, (known, out["model"], out["device"]))
     print(bands)
     if "--write" in arguments:
