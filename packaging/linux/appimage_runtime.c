@@ -78,6 +78,14 @@ static void *unmount_when_done(void *unused) {
     return unused;
 }
 
+/* A block of the image is a mebibyte, and the library keeps one of data and three of small files: a start
+   reads many files in turn, and would unpack each block again and again. */
+static void keep_more(sqfs *image) {
+    sqfs_cache_destroy(&image->data_cache);
+    sqfs_cache_destroy(&image->frag_cache);
+    if (sqfs_block_cache_init(&image->data_cache, 64) || sqfs_block_cache_init(&image->frag_cache, 16)) _exit(1);
+}
+
 /* Serves the image until the program has ended; says one byte when it can be read. */
 static void serve(size_t offset, int ready) {
     struct fuse_lowlevel_ops ops = {
@@ -94,6 +102,7 @@ static void serve(size_t offset, int ready) {
     pthread_t watcher;
     if (!image || sqfs_ll_mount(&channel, mountpoint, &arguments, &ops, sizeof ops, image) != SQFS_OK) _exit(1);
     session = channel.session;
+    keep_more(&image->fs);
     if (pthread_create(&watcher, NULL, unmount_when_done, NULL) || write(ready, "1", 1) != 1) _exit(1);
     close(ready);
     setsid(); /* a key that interrupts the program shall not take its files away */

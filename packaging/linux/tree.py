@@ -18,6 +18,13 @@ NAME = "inferometer"
 MIME = "inferometer.xml"
 
 
+COMPLETIONS = {
+    "bash": f"bash-completion/completions/{NAME}",
+    "zsh": f"zsh/vendor-completions/_{NAME}",
+    "fish": f"fish/vendor_completions.d/{NAME}.fish",
+}
+
+
 def lay_program(program: Path, target: Path) -> None:
     """Copy the frozen folder, links as links."""
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -25,7 +32,7 @@ def lay_program(program: Path, target: Path) -> None:
 
 
 def lay_share(share: Path) -> None:
-    """Desktop entry, icons, MIME type, metainfo and manual pages, below a ``share`` folder."""
+    """Desktop entry, icons, MIME type, metainfo, manual pages and completion, below a ``share`` folder."""
     for source, place in (
         ("inferometer.desktop", f"applications/{NAME}.desktop"),
         ("inferometer-mime.xml", f"mime/packages/{MIME}"),
@@ -39,6 +46,9 @@ def lay_share(share: Path) -> None:
         command = [sys.executable, str(ROOT / "packaging" / "make_man_page.py"), language]
         page = subprocess.run(command, capture_output=True, check=True, cwd=ROOT).stdout
         put(share / place / f"{NAME}.1.gz", gzip.compress(page, 9, mtime=0))
+    for shell, place in COMPLETIONS.items():
+        command = [sys.executable, "-m", "gui.main", "completion", shell]
+        put(share / place, subprocess.run(command, capture_output=True, check=True, cwd=ROOT).stdout)
 
 
 def copyright_text(program: Path) -> str:

@@ -201,6 +201,12 @@ def test_the_debian_package_is_sound(tmp_path: Path) -> None:
         assert gzip.decompress((root / "usr/share" / place / "inferometer.1.gz").read_bytes()).startswith(
             b".TH"
         )
+    for place, first in (
+        ("bash-completion/completions/inferometer", "# bash completion of inferometer"),
+        ("zsh/vendor-completions/_inferometer", "#compdef inferometer"),
+        ("fish/vendor_completions.d/inferometer.fish", "# fish completion of inferometer"),
+    ):
+        assert (root / "usr/share" / place).read_text(encoding="utf-8").startswith(f"{first}\n")
     told = (root / "usr/share/doc/inferometer/copyright").read_text(encoding="utf-8")
     bundled = json.loads((FOLDER / "_internal/resources/licences/bundled.json").read_text(encoding="utf-8"))
     for part in bundled["parts"]:
