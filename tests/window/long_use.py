@@ -1,6 +1,6 @@
 """A long day at the window, played fast: memory, threads, timers, widgets and open files before and after.
 
-    python tests/window/long_use.py [--actions 3000] [--warm 400]
+    python tests/window/long_use.py [--actions 3000] [--warm 400] [--every 500]
 
 A person who works for eight hours does something about every ten seconds: 2,880 actions.  Bars: memory
 grows by less than 20 MiB, and there is no thread, timer, widget or open file more than before.
@@ -158,12 +158,19 @@ def _turn() -> None:
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
-def work(window: "MainWindow", count: int, chance: random.Random) -> None:
-    """So many actions.  The scenario goes back to where it began, in light and English."""
+def work(window: "MainWindow", count: int, chance: random.Random, every: int = 0) -> None:
+    """So many actions.  The scenario goes back to where it began, in light and English.
+
+    ``every`` so many it says what is held by then, the history of edits included.
+    """
     weights, doings = zip(*actions_of(window, chance), strict=True)
-    for _ in range(count):
+    for number in range(1, count + 1):
         chance.choices(doings, weights)[0]()
         _turn()
+        if every and number % every == 0:
+            rest(window)
+            edits, memory = window.document.undo_stack.count(), held().memory / 2**20
+            print(f"{number} actions: {memory:.0f} MiB, {edits} edits to undo", flush=True)
     while window.document.undo_stack.canUndo():
         window.actions_["undo"].trigger()
         _turn()
@@ -177,6 +184,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--actions", type=int, default=3000)
     parser.add_argument("--warm", type=int, default=400)
+    parser.add_argument("--every", type=int, default=500, help="say what is held so often; 0: never")
     parser.add_argument("--seed", type=int, default=3)
     options = parser.parse_args()
     from gui.app import application, start
@@ -190,7 +198,7 @@ def main() -> int:
     # One day before the count: caches fill, each workspace is made, the undo stack has had its length.
     work(window, options.warm, chance)
     before = held()
-    work(window, options.actions, chance)
+    work(window, options.actions, chance, options.every)
     after = held()
     growth = after.memory - before.memory
     print(f"{options.actions} actions: memory {growth / 2**20:+.1f} MiB of {before.memory / 2**20:.0f}")
