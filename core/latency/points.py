@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.latency.efficiency import ModelKind, Overheads
 from core.latency.protocol import Part, over_points
@@ -74,7 +75,7 @@ class PointsPlan:
         """Tokens a sequence gains in a decode step: a number, or one of each point (m,)."""
         return self.base.tokens_per_step if self.gained is None else self.gained
 
-    def part(self, points: slice) -> "PointsPlan":
+    def part(self, points: slice | NDArray[np.intp]) -> "PointsPlan":
         """Some of the points."""
         reading = None if self.reading is None else self.reading[points]
         return replace(self, reading=reading, gained=None if self.gained is None else self.gained[points])

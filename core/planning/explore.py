@@ -26,11 +26,13 @@ from core.planning.explore_columns import (
 )
 from core.planning.explore_memory import BoolArray
 from core.planning.explore_results import RESULTS, ResultKey, Row, no_row, result_of
+from core.planning.explore_together import Prepared, rows_of
 from core.quantities import FloatArray
 from core.spec.checks import check
 from core.spec.scenario import Scenario
 
 FINE = 200  # points of an axis of numbers
+_TOGETHER = 8  # rows of arrivals
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +71,32 @@ def explore_rows(scenario: Scenario, x: Axis, y: Axis, result: ResultKey) -> Ite
 
     Where only columns are quick (``turned``) ``explore_grid`` lets the axes change places.
     """
-    work_out = _way(scenario, x, y)
+    work_out = _way(scenario, x, y, result)
+    waiting: list[Prepared] = []
     for index in coarse_first(len(y.values)):
         try:
-            own = y.apply(scenario, index)
+            row = work_out(y.apply(scenario, index), index)
         except InvalidScenario:
-            yield no_row(index, len(x.values))
+            row = no_row(index, len(x.values))
+        if isinstance(row, Row):
+            yield row
             continue
-        yield work_out(own, index, result)
+        waiting.append(row)
+        if not row.is_joined or len(waiting) >= _TOGETHER:
+            yield from rows_of(waiting, result)
+            waiting = []
+    yield from rows_of(waiting, result)
 
 
-def _way(scenario: Scenario, x: Axis, y: Axis) -> Callable[[Scenario, int, ResultKey], Row]:
+def _way(
+    scenario: Scenario, x: Axis, y: Axis, result: ResultKey
+) -> Callable[[Scenario, int], Prepared | Row]:
     """How a row is worked out."""
     if x.path != y.path and x.path in quickest(scenario, y.path):
-        return lambda own, index, result: row_of_loads(own, x, index, result)
+        return lambda own, index: row_of_loads(own, x, index)
     if x.path != y.path and x.path in copied(scenario, y.path):
         return SettingRows(x, y.path).row
-    return lambda own, index, result: _row_of_estimates(own, x, index, result)
+    return lambda own, index: _row_of_estimates(own, x, index, result)
 
 
 def _row_of_estimates(own: Scenario, x: Axis, index: int, result: ResultKey) -> Row:

@@ -11,15 +11,14 @@ from typing import Any, cast
 import numpy as np
 
 from core.errors import InvalidScenario
-from core.latency.points import PointsPlan, at_acceptances, at_bandwidths
+from core.latency.points import at_acceptances, at_bandwidths
 from core.latency.protocol import StepPlan
 from core.latency.step import Plan
 from core.latency.textbook import TextbookPlan
 from core.memory.build import ignores, plan_of_many, variants_over
-from core.memory.capacity import queues, refuses_long
+from core.memory.capacity import refuses_long
 from core.planning.explore_axes import Axis, changes_for
 from core.planning.explore_memory import (
-    BoolArray,
     Memory,
     Plans,
     memory_of,
@@ -27,12 +26,12 @@ from core.planning.explore_memory import (
     plans_of,
     plans_of_variants,
 )
-from core.planning.explore_results import ResultKey, Row, meets_targets, no_row, results_of
+from core.planning.explore_results import Row, no_row
+from core.planning.explore_together import Cells, Prepared
 from core.quantities import FloatArray
 from core.serving.limits import batch_limits
-from core.serving.load import LoadCurve
-from core.serving.steady_state import Service, closed_loop, open_loop, prepare
-from core.spec.change import with_value
+from core.serving.steady_state import Service, prepare
+from core.spec.change import get_value, with_value
 from core.spec.checks import check
 from core.spec.scenario import Scenario
 
@@ -106,18 +105,7 @@ def copied(scenario: Scenario, row: str) -> tuple[str, ...]:
     return (*first, DEVICES)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    """The requests of a row, arrays (n,)."""
-
-    prompt: FloatArray
-    output: FloatArray
-    prefix: FloatArray
-    load: FloatArray  # users, or requests per second
-    allowed: BoolArray  # no field contradicts another
-
-
-def _cells(scenario: Scenario, x: Axis, longest: FloatArray) -> _Cells:
+def _cells(scenario: Scenario, x: Axis, longest: FloatArray) -> Cells:
     work, columns = scenario.workload, len(x.values)
     numbers = np.array([float(cast(float, v)) for v in x.values])
 
@@ -130,10 +118,10 @@ def _cells(scenario: Scenario, x: Axis, longest: FloatArray) -> _Cells:
     allowed = prefix < prompt
     if scenario.engine.name != "textbook":
         allowed &= prompt + output <= longest
-    return _Cells(prompt, output, prefix, load, allowed)
+    return Cells(prompt, output, prefix, load, allowed)
 
 
-def row_of_loads(scenario: Scenario, x: Axis, index: int, result: ResultKey) -> Row:
+def row_of_loads(scenario: Scenario, x: Axis, index: int) -> Prepared | Row:
     """All cells of a row over a load or a length."""
     base = with_value(scenario, x.path, x.values[0])
     if _refused(base):
@@ -143,7 +131,7 @@ def row_of_loads(scenario: Scenario, x: Axis, index: int, result: ResultKey) -> 
     service = prepare(base)
     if x.path in LENGTHS:
         service = _with_lengths(service, cells)
-    return _row(base, index, cells, memory, service, result, base.deployment.accelerators)
+    return Prepared(base, index, cells, memory, service, base.deployment.accelerators)
 
 
 _Pair = tuple[FloatArray, FloatArray]
@@ -154,7 +142,7 @@ _Planned = tuple[Plans, _Pair | None, _Pair | None]  # plans, limits and places 
 class _Settings:
     """What a row over a setting stands on; arrays (n,)."""
 
-    cells: _Cells
+    cells: Cells
     memory: Memory
     limits: _Pair | None  # sequences and tokens of a step; None: alike in all cells
     places: _Pair | None = None  # devices and copies of the model; None: alike
@@ -175,15 +163,16 @@ class SettingRows:
     _wanted: list[dict[str, Any] | None] = field(default_factory=list)
     _kept: _Settings | None = None
     _plans: _Planned | None = None
+    _first: tuple[Scenario, Service] | None = None
 
-    def row(self, scenario: Scenario, index: int, result: ResultKey) -> Row:
+    def row(self, scenario: Scenario, index: int) -> Prepared | Row:
         """All cells of a row; ``scenario`` is the row's own."""
         settings = self._kept or self._settings(scenario)
         if settings is None:
             return no_row(index, len(self.x.values))
         if self.row_path in _NO_MEMORY:
             self._kept = settings
-        service = prepare(scenario)
+        service = self._service(scenario)
         if self.x.path in LENGTHS:
             service = _with_lengths(service, settings.cells)
         if settings.limits is not None:
@@ -197,7 +186,19 @@ class SettingRows:
             devices, copies = settings.places
             copies = service.replicas // scenario.deployment.replicas * copies
             service = replace(service, replicas=cast(int, copies))
-        return _row(scenario, index, settings.cells, settings.memory, service, result, devices)
+        return Prepared(scenario, index, settings.cells, settings.memory, service, devices)
+
+    def _service(self, scenario: Scenario) -> Service:
+        """The row's own; rows of arrivals that differ in ``_NO_MEMORY`` alone have one plan."""
+        path, arrivals = self.row_path, scenario.workload.load == "requests"
+        if path not in _NO_MEMORY or self.x.path in _NO_MEMORY or not arrivals:
+            return prepare(scenario)
+        first, service = self._first or (scenario, prepare(scenario))
+        self._first = first, service
+        if isinstance(service.plan, TextbookPlan):
+            return prepare(scenario)
+        row = Axis(path, (get_value(scenario, path),) * len(self.x.values))
+        return replace(service, plan=_plan_over(first, service.plan, row))
 
     def _settings(self, scenario: Scenario) -> _Settings | None:
         """None where nothing starts."""
@@ -290,7 +291,7 @@ def _plan_over(scenario: Scenario, plan: StepPlan | TextbookPlan, x: Axis) -> St
     return at_acceptances(server_or_local, scenario.speculative, values)
 
 
-def _with_lengths(service: Service, cells: _Cells) -> Service:
+def _with_lengths(service: Service, cells: Cells) -> Service:
     """The service with a length for each column (``Lengths`` may hold arrays)."""
     shared = np.minimum(cells.prefix, cells.prompt - 1.0)
     lengths = replace(
@@ -300,38 +301,3 @@ def _with_lengths(service: Service, cells: _Cells) -> Service:
         output=cast(float, cells.output),
     )
     return replace(service, lengths=lengths)
-
-
-def _row(
-    scenario: Scenario,
-    index: int,
-    cells: _Cells,
-    memory: Memory,
-    service: Service,
-    result: ResultKey,
-    devices: FloatArray | int,
-) -> Row:
-    waits = queues(scenario)
-    # A number where all cells have the same: what does not depend on the cell is then worked out once.
-    uneven = bool(np.ptp(memory.kv_tokens)) or _uneven(service)
-    kv_tokens: FloatArray | float = memory.kv_tokens if uneven else float(memory.kv_tokens[0])
-    curve: LoadCurve
-    if scenario.workload.load == "requests":
-        curve = open_loop(service, cells.load, kv_tokens)
-        held = np.where(memory.one_fits, np.minimum(curve.users, memory.at_once), 1.0)
-        needed = memory.needed(np.maximum(held, 1.0))
-    else:
-        curve = closed_loop(service, cells.load, kv_tokens)
-        less = np.minimum(cells.load, memory.at_once) if waits else cells.load
-        needed = memory.needed(np.where(memory.at_once >= 1, less, cells.load))
-    starts = cells.allowed & (memory.one_fits if waits else needed <= memory.budget)
-    values = results_of(scenario, curve, memory, needed, result, devices)
-    values = np.where(cells.allowed if result == "memory_per_device" else starts, values, np.nan)
-    return Row(index, values, starts, starts & meets_targets(scenario.targets, curve, memory))
-
-
-def _uneven(service: Service) -> bool:
-    """Whether cells differ in what a service takes as a number for all."""
-    lengths = service.lengths
-    several = (lengths.prompt, lengths.token_budget, service.max_num_seqs, service.replicas)
-    return isinstance(service.plan, PointsPlan) or any(np.ndim(v) > 0 for v in several)

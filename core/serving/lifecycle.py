@@ -43,9 +43,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.latency.protocol import BOUND, StepPlan, over_points
-from core.quantities import EXPECTED, FloatArray
+from core.quantities import EXPECTED, HIGH, LOW, FloatArray
 from core.serving.load import Terms
 
+Quantiles = tuple[int, ...]
+EVERY: Quantiles = (LOW, EXPECTED, HIGH)
+ONE: Quantiles = (EXPECTED,)
 _NO_OTHERS = 1e-9  # in the place of none, where a share of each is asked for
 _LEAST_CHUNK = 1.0  # tokens of a prompt in a step that carries one: that many must decode fewer at once
 _LEAST_SLOPE = 0.2  # of what is left of the share's equation; less would overshoot
@@ -102,23 +105,35 @@ def live(
     inside: FloatArray,
     together: bool,
     near: FloatArray | None = None,
+    quantiles: Quantiles = EVERY,
 ) -> Life:
     """Solve for ``inside`` (n,) requests in the engine, at least one each.
 
     ``together``: a closed loop, whose users start at the same moments, as those of a benchmark do.
-    ``near``: shares close to the solution, if known.
+    ``near``: shares close to the solution, if known.  ``quantiles``: of the life.
     """
     loop = (_Closed if together else _Open)(plan, lengths, inside)
-    # Secant steps towards the share that follows from itself; far prompts need more than damping.
-    last = np.ones(len(inside))
+    return loop.life(_solved(loop, near), quantiles)
+
+
+def lasting(plan: StepPlan, lengths: Lengths, inside: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Seconds of the expected life of ``live`` in an open loop, and its share (n,): nothing else of it."""
+    loop = _Open(plan, lengths, inside)
+    return loop.lasting(_solved(loop, None))
+
+
+def _solved(loop: "_Loop", near: FloatArray | None) -> FloatArray:
+    """The share (n,) that follows from itself."""
+    # Secant steps; far prompts need more than damping.
+    last = np.ones(loop.n)
     share = np.where(loop.steps > 0, 0.9, 0.0) * last if near is None else near
-    last_off = np.full(len(inside), -0.1)
+    last_off = np.full(loop.n, -0.1)
     for _ in range(loop.rounds if near is None else 1):
         off = loop.following(share) - share
         slope = np.minimum((off - last_off) / np.where(share == last, 1.0, share - last), -_LEAST_SLOPE)
         last, last_off = share, off
-        share = np.clip(share - off / slope, 0.0, 1.0)
-    return loop.life(share)
+        share = np.minimum(np.maximum(share - off / slope, 0.0), 1.0)
+    return share
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,28 +269,37 @@ class _Loop:
         wait = 1e-3 * self.over.waiting_request_ms[self.plan.kind]
         return np.minimum(before * (wait / self.over.burst), wait)
 
-    def life(self, share: FloatArray) -> Life:
-        """Every quantile of the life, at the solution."""
+    def lasting(self, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Seconds of the life at the solution, expected quantile, and the share of it: ``life`` in short."""
+        read = self.read(share)
+        waits = self.waits(read)
+        decode = self.decode(read.step, read.added, waits.beside)
+        total = decode + (self.base + 0.5 * read.step) + read.reads + self.ahead(read, waits)
+        return total, decode / total
+
+    def life(self, share: FloatArray, of: Quantiles) -> Life:
+        """The life at the solution."""
         steps = self.fill(share)
-        every = self.seconds(slice(0, BOUND + 1))
-        quantiles = every[:BOUND]
+        # All of them, or the expected one and the bound.
+        every = self.seconds(slice(of[0], BOUND + 1, 1 if len(of) > 1 else BOUND - EXPECTED))
+        quantiles, middle = every[:-1], of.index(EXPECTED)
         step, added = quantiles[:, 0], self.added(quantiles, steps)
         own = self.own(quantiles, steps, added)
         reads = self.reads(quantiles, steps, own)
-        read = _Reading(steps, step[EXPECTED], added[EXPECTED], own[EXPECTED], reads[EXPECTED])
+        read = _Reading(steps, step[middle], added[middle], own[middle], reads[middle])
         waits = self.waits(read)
         decode = self.decode(step, added, waits.beside)
         low, high = self.plan.first_token_band
-        band = np.array([[low], [1.0], [high]])
+        band = np.array([low, 1.0, high])[list(of), None]
         start = self.base + 0.5 * read.step
         ahead, several = self.ahead(read, waits), self.steps > 0
-        spread = (decode + own) / (decode + own)[EXPECTED]
-        total = decode[EXPECTED] + start + read.reads + ahead
+        spread = (decode + own) / (decode + own)[middle]
+        total = decode[middle] + start + read.reads + ahead
         held_up = self.others * waits.beside * read.added
         return Life(
-            share=decode[EXPECTED] / total,
+            share=decode[middle] / total,
             base=band * start,
-            own=np.maximum(band * read.reads, self.added(every[BOUND], steps)),
+            own=np.maximum(band * read.reads, self.added(every[-1], steps)),
             others=band * ahead,
             per_token=np.where(
                 several,
@@ -283,8 +307,8 @@ class _Loop:
                 step / self.gained,
             ),
             total=spread * total,
-            prefill_share=np.where(several, held_up / np.maximum(decode[EXPECTED], 1e-12), 0.0),
-            terms=self.terms(share, read, waits, every[EXPECTED]),
+            prefill_share=np.where(several, held_up / np.maximum(decode[middle], 1e-12), 0.0),
+            terms=self.terms(share, read, waits, every[middle]),
         )
 
     def terms(self, share: FloatArray, read: _Reading, waits: _Waits, seconds: FloatArray) -> Terms:

@@ -17,61 +17,82 @@ import numpy as np
 from core.latency.points import PointsPlan
 from core.latency.protocol import StepPlan
 from core.quantities import FloatArray
-from core.serving.lifecycle import Lengths, live
+from core.serving.lifecycle import EVERY, Lengths, Quantiles, live
+from core.serving.met_cells import POINTS, Cells, between, met_in_cells
 
-_FIRST, _RATIO, _MOST = 0.01, 1.25, 1e9  # requests inside
-_GRID = _FIRST * _RATIO ** np.arange(np.ceil(np.log(_MOST / _FIRST) / np.log(_RATIO)))
-_BLOCK = 40  # cells worked out together where each has a life of its own: what fits the processor's cache
-_SHORTER = 0.5  # of a life alone: nobody's is that much shorter among others
 _FEW = 4  # different budgets, one after the other
 
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """Of n rates; a ceiling that is alike for all has one column."""
+    """Of n rates and Q quantiles; a ceiling that is alike for all has one column."""
 
-    ceiling: FloatArray  # (3, 1 or n) requests per second that a replica can carry
-    seen: FloatArray  # (3, n) requests inside
-    near: FloatArray  # (3 n,) share of their life that these decode
+    ceiling: FloatArray  # (Q, 1 or n) requests per second that a replica can carry
+    seen: FloatArray  # (Q, n) requests inside
+    near: FloatArray  # (Q n,) share of their life that these decode
 
 
 @dataclass(frozen=True, slots=True)
 class _Lives:
-    """Lives at ``found`` others inside (3, P, n or 1), and the share of each that is decoding."""
+    """Lives at ``found`` others inside, and the share of each that is decoding."""
 
     found: FloatArray  # (P, n or 1)
-    total: FloatArray
+    total: FloatArray  # (Q, P, n or 1) s
     share: FloatArray  # (P, n or 1)
 
 
-def met(plan: StepPlan, lengths: Lengths, here: FloatArray, limit: FloatArray | float) -> Met:
+def met(
+    plan: StepPlan,
+    lengths: Lengths,
+    here: FloatArray,
+    limit: FloatArray | float,
+    quantiles: Quantiles = EVERY,
+) -> Met:
     """What arrivals at rates ``here`` (n,) of one replica meet.
 
     ``limit``: requests that have room; it, the lengths and the plan are those of all cells, or each cell
     has its own (n,).
     """
     n = len(here)
-    if not isinstance(plan, PointsPlan) and not _several(lengths.prompt, lengths.prefix, lengths.output):
+    if shares_lives(plan, lengths):
         if not _several(lengths.token_budget):
             rooms = np.asarray(limit, dtype=np.float64).reshape(-1)
             rooms = rooms if np.ptp(rooms) else rooms[:1]
-            return _read(_of_rooms(plan, lengths, rooms), here)
-        budgets = np.broadcast_to(lengths.token_budget, (n,))
-        different = sorted(set(budgets.tolist()))
-        if len(different) <= _FEW:
-            limits = np.broadcast_to(limit, (n,))
-            groups = [np.flatnonzero(budgets == budget) for budget in different]
-            parts = [
-                met(plan, replace(lengths, token_budget=budget), here[at], limits[at])
-                for budget, at in zip(different, groups, strict=True)
-            ]
-            return _joined(parts, np.concatenate(groups))
-    limits = np.broadcast_to(limit, (n,))
-    slices = [slice(i, min(i + _BLOCK, n)) for i in range(0, n, _BLOCK)]
-    alone = live(plan, lengths, np.ones(n), together=False).total
-    least = _SHORTER * (here * alone).min(axis=0)
-    parts = [_read(_of_cells(*_part(plan, lengths, s, n), limits[s], least[s]), here[s]) for s in slices]
-    return parts[0] if len(parts) == 1 else _joined(parts, None)
+            return _read(_of_rooms(plan, lengths, rooms, quantiles), here)
+        budgets, limits = np.broadcast_to(lengths.token_budget, (n,)), np.broadcast_to(limit, (n,))
+        different = _different(lengths.token_budget)
+        groups = [np.flatnonzero(budgets == budget) for budget in different]
+        parts = [
+            met(plan, replace(lengths, token_budget=budget), here[at], limits[at], quantiles)
+            for budget, at in zip(different, groups, strict=True)
+        ]
+        return _joined(parts, np.concatenate(groups))
+
+    def each(value: float) -> float:
+        return value if np.ndim(value) == 0 else np.broadcast_to(value, (n,))  # type: ignore[return-value]
+
+    own = replace(
+        lengths,
+        prompt=each(lengths.prompt),
+        prefix=each(lengths.prefix),
+        output=each(lengths.output),
+        token_budget=each(lengths.token_budget),
+    )
+    rooms = np.array(np.broadcast_to(limit, (n,)), dtype=np.float64)
+    found = [met_in_cells(Cells(plan, own, rooms, quantile), here) for quantile in quantiles]
+    ceiling, seen, near = (np.stack(values) for values in zip(*found, strict=True))
+    return Met(ceiling, seen, near.reshape(-1))
+
+
+def shares_lives(plan: StepPlan, lengths: Lengths) -> bool:
+    """Whether cells differ in their room alone, or in few budgets beside it."""
+    if isinstance(plan, PointsPlan) or _several(lengths.prompt, lengths.prefix, lengths.output):
+        return False
+    return len(_different(lengths.token_budget)) <= _FEW
+
+
+def _different(values: FloatArray | float) -> list[float]:
+    return sorted(set(np.atleast_1d(values).tolist()))
 
 
 def _several(*values: Any) -> bool:
@@ -79,26 +100,24 @@ def _several(*values: Any) -> bool:
 
 
 def _joined(parts: list[Met], order: Any) -> Met:
-    """Parts side by side; ``order`` (n,): where their cells belong."""
+    """Parts put together; ``order`` (n,): where their cells belong."""
     wide = [np.broadcast_to(part.ceiling, part.seen.shape) for part in parts]
     ceiling, seen = np.concatenate(wide, axis=1), np.concatenate([p.seen for p in parts], axis=1)
-    near = np.concatenate([p.near.reshape(3, -1) for p in parts], axis=1)
-    if order is not None:
-        back = np.argsort(order)
-        ceiling, seen, near = ceiling[:, back], seen[:, back], near[:, back]
-    return Met(ceiling, seen, near.reshape(-1))
+    near = np.concatenate([p.near.reshape(p.seen.shape) for p in parts], axis=1)
+    back = np.argsort(order)
+    return Met(ceiling[:, back], seen[:, back], near[:, back].reshape(-1))
 
 
 def _below(most: float) -> FloatArray:
     """The points that do not depend on the room, as far as somebody has room for."""
-    return np.concatenate([[0.0], _GRID[: np.searchsorted(_GRID, most - 1.0)]])
+    return POINTS[: max(int(np.searchsorted(POINTS, most - 1.0)), 1)]
 
 
-def _of_rooms(plan: StepPlan, lengths: Lengths, limits: FloatArray) -> _Lives:
+def _of_rooms(plan: StepPlan, lengths: Lengths, limits: FloatArray, quantiles: Quantiles) -> _Lives:
     """Cells that differ in their room alone: below L - 1 they share every life."""
     below = _below(float(limits.max()))
     count = len(below)
-    lives = live(plan, lengths, np.concatenate([below + 1.0, limits]), together=False)
+    lives = live(plan, lengths, np.concatenate([below + 1.0, limits]), False, None, quantiles)
     last = np.maximum(limits - 1.0, 0.0)
     inside = below[:, None] <= last
     found = np.concatenate([np.where(inside, below[:, None], last), last[None], limits[None]])
@@ -113,19 +132,6 @@ def _of_rooms(plan: StepPlan, lengths: Lengths, limits: FloatArray) -> _Lives:
     )
 
 
-def _of_cells(plan: StepPlan, lengths: Lengths, limits: FloatArray, least: FloatArray) -> _Lives:
-    """Cells that each have lives of their own, of which no less than ``least`` (n,) requests are inside:
-    points below it are left out.
-    """
-    n, below, last = len(limits), _below(float(limits.max())), np.maximum(limits - 1.0, 0.0)
-    first = np.searchsorted(below, float(least.min()))
-    below = np.concatenate([[0.0], below[max(int(first) - 1, 1) :]])
-    found = np.concatenate([np.minimum(below[:, None], last), last[None], limits[None]])
-    inside = np.minimum(found + 1.0, limits).reshape(-1)
-    lives = live(plan, repeated(lengths, len(found), n), inside, together=False)
-    return _Lives(found, lives.total.reshape(3, *found.shape), lives.share.reshape(found.shape))
-
-
 def _read(lives: _Lives, here: FloatArray) -> Met:
     """The requests inside at each rate."""
     found, n = lives.found, len(here)
@@ -134,36 +140,9 @@ def _read(lives: _Lives, here: FloatArray) -> Met:
         seen = np.stack([np.interp(here, row[:, 0], found[:, 0]) for row in carried])
         near = np.interp(seen, found[:, 0], lives.share[:, 0])
     else:
-        seen = np.stack([_columns(here, row, found) for row in carried])
-        near = np.stack([_columns(row, found, lives.share) for row in seen])
-    return Met(carried[:, -1], seen.reshape(3, n), near.reshape(-1))
-
-
-def _columns(at: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
-    """``np.interp`` of each column: at (n,), x rising (P, n), y (P, n)."""
-    n = x.shape[1]
-    after = np.clip((x <= at).sum(axis=0), 1, len(x) - 1) * n + np.arange(n)
-    before, x, y = after - n, x.reshape(-1), y.reshape(-1)
-    x0, y0 = x[before], y[before]
-    width = x[after] - x0
-    part = np.divide(at - x0, width, out=np.ones(n), where=width > 0)
-    return np.asarray(y0 + np.clip(part, 0.0, 1.0) * (y[after] - y0))
-
-
-def _part(plan: StepPlan, lengths: Lengths, cells: slice, n: int) -> tuple[StepPlan, Lengths]:
-    """Some of n cells."""
-
-    def cut(value: float) -> float:
-        return value if np.ndim(value) == 0 else np.broadcast_to(value, (n,))[cells]  # type: ignore[return-value]
-
-    own = replace(
-        lengths,
-        prompt=cut(lengths.prompt),
-        prefix=cut(lengths.prefix),
-        output=cut(lengths.output),
-        token_budget=cut(lengths.token_budget),
-    )
-    return (plan.part(cells) if isinstance(plan, PointsPlan) else plan), own
+        seen = np.stack([between(here, row, found) for row in carried])
+        near = np.stack([between(row, found, lives.share) for row in seen])
+    return Met(carried[:, -1], seen.reshape(-1, n), near.reshape(-1))
 
 
 def repeated(lengths: Lengths, times: int, n: int) -> Lengths:

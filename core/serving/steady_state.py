@@ -20,7 +20,7 @@ from core.latency.textbook import TextbookPlan, textbook_plan
 from core.memory.build import plan_memory
 from core.quantities import EXPECTED, FloatArray
 from core.serving.breakdown import engine_phase, textbook_phase
-from core.serving.lifecycle import Lengths, Life, live
+from core.serving.lifecycle import EVERY, Lengths, Life, Quantiles, live
 from core.serving.limits import batch_limits, occupancy
 from core.serving.load import LoadCurve, Phase
 from core.serving.met import met, repeated
@@ -128,10 +128,16 @@ def _plan(
     return plan_of_scenario(scenario, calibration)
 
 
-def closed_loop(service: Service, users: FloatArray, kv_tokens: float | FloatArray) -> LoadCurve:
+def closed_loop(
+    service: Service,
+    users: FloatArray,
+    kv_tokens: float | FloatArray,
+    quantiles: Quantiles = EVERY,
+) -> LoadCurve:
     """Speeds with ``users`` (n,), one or more each, in the system.
 
-    ``kv_tokens`` is what the cache pools of all replicas hold together.
+    ``kv_tokens`` is what the cache pools of all replicas hold together.  Where ``quantiles`` are but the
+    expected one, it stands for the others.
     """
     users = np.asarray(users, dtype=np.float64).reshape(-1)
     limit, lengths = room(service, kv_tokens), service.lengths
@@ -147,7 +153,7 @@ def closed_loop(service: Service, users: FloatArray, kv_tokens: float | FloatArr
     busy = np.minimum(users, service.replicas)
     inside = np.minimum(here, limit)
     lengths = replace(lengths, anew=read_anew(service, here, kv_tokens))
-    life = live(service.plan, lengths, inside, together=True)
+    life = live(service.plan, lengths, inside, True, None, quantiles)
     queue = (here / inside - 1.0) * life.total
     rate = busy * inside / life.total
     return curve_of(service, users, busy * inside * life.share, life, queue, rate, np.ones_like(users))
@@ -182,10 +188,16 @@ def read_anew(service: Service, here: FloatArray, kv_tokens: float | FloatArray)
     return np.asarray(full * more / (1.0 + 2.0 * lengths.output * headroom / whole))
 
 
-def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float | FloatArray) -> LoadCurve:
+def open_loop(
+    service: Service,
+    request_rate: FloatArray,
+    kv_tokens: float | FloatArray,
+    quantiles: Quantiles = EVERY,
+) -> LoadCurve:
     """Speeds at ``request_rate`` (n,) requests per second over all replicas.
 
-    ``kv_tokens`` and the lengths may differ from point to point, (n,).
+    ``kv_tokens`` and the lengths may differ from point to point, (n,).  Where ``quantiles`` are but the
+    expected one, it stands for the others.
 
     Where requests arrive faster than they are answered, ``stable`` is 0, ``users`` and the time to
     the first token are inf, and the other values are those of the full engine.
@@ -200,18 +212,19 @@ def open_loop(service: Service, request_rate: FloatArray, kv_tokens: float | Flo
 
         return curve_of_pools(pools, lengths, disaggregated_open(pools, lengths, rate), None)
     n, here = len(rate), rate / service.replicas
-    found = met(service.plan, lengths, here, limit)
-    others = np.minimum(found.seen + 1.0, limit).reshape(-1)
-    three = live(service.plan, repeated(lengths, 3, n), others, together=False, near=found.near)
-    life = _own_quantile(three, n)
+    found = met(service.plan, lengths, here, limit, quantiles)
+    others, each = np.minimum(found.seen + 1.0, limit).reshape(-1), len(quantiles)
+    life = live(service.plan, repeated(lengths, each, n), others, False, found.near, quantiles)
+    if each > 1:
+        life = _own_quantile(life, n)
     load = here / found.ceiling
     waits = np.minimum(load, 1 - 1e-9)
     # Waiting for one of many places: Sakasegawa's approximation.
     queue = life.total / limit * waits ** (np.sqrt(2 * (limit + 1)) - 1) / (1 - waits)
     over = load >= 1.0
     queue[over] = np.inf
-    stable = ~over[EXPECTED]
-    users = np.where(stable, rate * (life.total + queue)[EXPECTED], np.inf)
+    stable = ~over[quantiles.index(EXPECTED)]
+    users = np.where(stable, rate * (life.total + queue)[quantiles.index(EXPECTED)], np.inf)
     served = service.replicas * np.where(over, found.ceiling, here)
     # Two roads to the same number: nobody decodes who is not in the system.
     running = np.minimum(service.replicas * found.seen * life.share, rate * (life.total + queue))
@@ -277,10 +290,12 @@ def _own_quantile(life: Life, n: int) -> Life:
 
 
 def _rising(times: FloatArray) -> FloatArray:
-    """Times (3, n) whose first row is not above the second, nor the last below it.
+    """Times (3 or 1, n) whose first row is not above the second, nor the last below it.
 
     Each row is solved for a load of its own, in few steps: where they lie close they may cross.
     """
+    if len(times) == 1:
+        return times
     low, expected, high = times
     return np.stack([np.minimum(low, expected), expected, np.maximum(high, expected)])
 
@@ -300,21 +315,24 @@ def curve_of(
     stable: FloatArray,
 ) -> LoadCurve:
     """The load curve of lives with a queue before them."""
-    shape = life.total.shape
     requests = _falling(requests)
+
+    def every(values: FloatArray) -> FloatArray:
+        return np.broadcast_to(values, (3, values.shape[-1]))
+
     return LoadCurve(
         users=users,
-        running=np.broadcast_to(running, shape),
-        time_to_first_token=_rising(queue + life.base + life.own + life.others),
-        queue_seconds=queue,
-        prefill_seconds=life.own,
-        other_prefills_seconds=life.others,
-        base_seconds=life.base,
-        transfer_seconds=np.zeros(shape),
-        time_per_output_token=_rising(life.per_token),
-        output_tokens_per_second=requests * service.lengths.output,
-        requests_per_second=requests,
-        prefill_share=np.broadcast_to(life.prefill_share, shape),
+        running=every(running),
+        time_to_first_token=every(_rising(queue + life.base + life.own + life.others)),
+        queue_seconds=every(queue),
+        prefill_seconds=every(life.own),
+        other_prefills_seconds=every(life.others),
+        base_seconds=every(life.base),
+        transfer_seconds=np.zeros((3, len(users))),
+        time_per_output_token=every(_rising(life.per_token)),
+        output_tokens_per_second=every(requests * service.lengths.output),
+        requests_per_second=every(requests),
+        prefill_share=every(life.prefill_share),
         stable=stable,
         terms=life.terms,
     )

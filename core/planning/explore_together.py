@@ -1,0 +1,163 @@
+"""Prepared rows of an exploration worked out: arrivals whose cells have lives of their own, several rows at
+once, as the calls take longer than the numbers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, cast
+
+import numpy as np
+
+from core.latency.points import PointsPlan
+from core.latency.textbook import TextbookPlan
+from core.memory.capacity import queues
+from core.planning.explore_memory import BoolArray, Memory
+from core.planning.explore_results import ResultKey, Row, meets_targets, results_of
+from core.quantities import FloatArray
+from core.serving.lifecycle import ONE
+from core.serving.load import LoadCurve
+from core.serving.met import shares_lives
+from core.serving.steady_state import Service, closed_loop, open_loop
+from core.spec.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The requests of a row, arrays (n,)."""
+
+    prompt: FloatArray
+    output: FloatArray
+    prefix: FloatArray
+    load: FloatArray  # users, or requests per second
+    allowed: BoolArray  # no field contradicts another
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A row with all that its speeds stand on."""
+
+    scenario: Scenario
+    index: int
+    cells: Cells
+    memory: Memory
+    service: Service
+    devices: FloatArray | int  # all of them
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether it is quicker together with other rows."""
+        service = self.service
+        if self.scenario.workload.load != "requests" or isinstance(service.plan, TextbookPlan):
+            return False
+        return not service.readers and not shares_lives(service.plan, service.lengths)
+
+    @property
+    def kv_tokens(self) -> FloatArray | float:
+        """Of all pools; a number where all cells have the same: what does not depend on the cell is then
+        worked out once.
+        """
+        tokens = self.memory.kv_tokens
+        return tokens if np.ptp(tokens) or _uneven(self.service) else float(tokens[0])
+
+
+def rows_of(prepared: Sequence[Prepared], result: ResultKey) -> list[Row]:
+    """The rows, in order."""
+    groups: dict[object, list[Prepared]] = {}
+    for one in prepared:
+        groups.setdefault(_alike(one.service) if one.is_joined else one.index, []).append(one)
+    found = [row for group in groups.values() for row in _rows_of_alike(group, result)]
+    order = {one.index: place for place, one in enumerate(prepared)}
+    return sorted(found, key=lambda row: order[row.index])
+
+
+def _rows_of_alike(rows: Sequence[Prepared], result: ResultKey) -> list[Row]:
+    """Rows of one plan in one call."""
+    if len(rows) == 1:
+        return [_finished(rows[0], _curve(rows[0]), result)]
+    widths = [len(row.cells.load) for row in rows]
+    load = np.concatenate([row.cells.load for row in rows])
+    tokens = _beside([row.memory.kv_tokens for row in rows], widths)
+    curve = open_loop(_joined([row.service for row in rows], widths), load, tokens, ONE)
+    ends = np.cumsum(widths).tolist()
+    parts = (slice(end - width, end) for width, end in zip(widths, ends, strict=True))
+    return [_finished(row, _part(curve, part), result) for row, part in zip(rows, parts, strict=True)]
+
+
+def _alike(service: Service) -> tuple[object, ...]:
+    """What services must share to be joined."""
+    plan = service.plan
+    base = plan.base if isinstance(plan, PointsPlan) else plan
+    kinds = isinstance(plan, PointsPlan) and (plan.reading is not None, plan.gained is not None)
+    lengths = service.lengths
+    return id(base), kinds, lengths.spread, service.occupancy, service.preempts, service.watermark
+
+
+def _joined(services: Sequence[Service], widths: Sequence[int]) -> Service:
+    """Services of rows side by side as one of all cells."""
+    first = services[0]
+
+    def all_of(name: str) -> Any:
+        return _beside([getattr(service.lengths, name) for service in services], widths)
+
+    lengths = replace(
+        first.lengths,
+        prompt=all_of("prompt"),
+        prefix=all_of("prefix"),
+        output=all_of("output"),
+        token_budget=all_of("token_budget"),
+    )
+    plan = first.plan
+    if isinstance(plan, PointsPlan):
+        plans = [cast(PointsPlan, service.plan) for service in services]
+        reading = None if plan.reading is None else np.concatenate([cast(Any, p.reading) for p in plans])
+        gained = None if plan.gained is None else np.concatenate([cast(Any, p.gained) for p in plans])
+        plan = replace(plan, reading=reading, gained=gained)
+    return replace(
+        first,
+        plan=plan,
+        lengths=lengths,
+        replicas=cast(int, _beside([service.replicas for service in services], widths)),
+        max_num_seqs=cast(float, _beside([service.max_num_seqs for service in services], widths)),
+    )
+
+
+def _beside(values: Sequence[Any], widths: Sequence[int]) -> FloatArray:
+    """Numbers or arrays of rows, one value for each cell."""
+    wide = [np.broadcast_to(value, (width,)) for value, width in zip(values, widths, strict=True)]
+    return np.concatenate(wide).astype(np.float64)
+
+
+def _part(curve: LoadCurve, cells: slice) -> LoadCurve:
+    """Some of the cells of a curve."""
+    values = {f.name: getattr(curve, f.name) for f in fields(curve)}
+    return LoadCurve(**{name: v[..., cells] for name, v in values.items() if name != "terms"})
+
+
+def _curve(row: Prepared) -> LoadCurve:
+    """The speeds of one row."""
+    if row.scenario.workload.load == "requests":
+        return open_loop(row.service, row.cells.load, row.kv_tokens, ONE)
+    return closed_loop(row.service, row.cells.load, row.kv_tokens, ONE)
+
+
+def _finished(row: Prepared, curve: LoadCurve, result: ResultKey) -> Row:
+    """Values, and which cells start and meet the targets."""
+    scenario, cells, memory = row.scenario, row.cells, row.memory
+    waits = queues(scenario)
+    if scenario.workload.load == "requests":
+        held = np.where(memory.one_fits, np.minimum(curve.users, memory.at_once), 1.0)
+        needed = memory.needed(np.maximum(held, 1.0))
+    else:
+        less = np.minimum(cells.load, memory.at_once) if waits else cells.load
+        needed = memory.needed(np.where(memory.at_once >= 1, less, cells.load))
+    starts = cells.allowed & (memory.one_fits if waits else needed <= memory.budget)
+    values = results_of(scenario, curve, memory, needed, result, row.devices)
+    values = np.where(cells.allowed if result == "memory_per_device" else starts, values, np.nan)
+    return Row(row.index, values, starts, starts & meets_targets(scenario.targets, curve, memory))
+
+
+def _uneven(service: Service) -> bool:
+    """Whether cells differ in what a service takes as a number for all."""
+    lengths = service.lengths
+    several = (lengths.prompt, lengths.token_budget, service.max_num_seqs, service.replicas)
+    return isinstance(service.plan, PointsPlan) or any(np.ndim(v) > 0 for v in several)
