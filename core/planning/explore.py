@@ -26,6 +26,7 @@ from core.planning.explore_columns import (
 )
 from core.planning.explore_memory import BoolArray
 from core.planning.explore_results import RESULTS, ResultKey, Row, no_row, result_of
+from core.planning.explore_services import Services
 from core.planning.explore_together import Prepared, rows_of
 from core.quantities import FloatArray
 from core.spec.checks import check
@@ -48,7 +49,7 @@ class Grid:
 
 
 def is_fast(scenario: Scenario, x: Axis, y: Axis) -> bool:
-    """Whether a row is one call: 200 × 200 take about a second, and some more where arrivals meet other lives
+    """Whether a row is one call: 200 × 200 take about half a second, a second where arrivals meet other lives
     in every cell.
     """
     ways = ((x.path, y.path), (y.path, x.path))
@@ -93,7 +94,8 @@ def _way(
 ) -> Callable[[Scenario, int], Prepared | Row]:
     """How a row is worked out."""
     if x.path != y.path and x.path in quickest(scenario, y.path):
-        return lambda own, index: row_of_loads(own, x, index)
+        services = Services(x, y.path)
+        return lambda own, index: row_of_loads(own, x, index, services)
     if x.path != y.path and x.path in copied(scenario, y.path):
         return SettingRows(x, y.path).row
     return lambda own, index: _row_of_estimates(own, x, index, result)

@@ -11,10 +11,6 @@ from typing import Any, cast
 import numpy as np
 
 from core.errors import InvalidScenario
-from core.latency.points import at_acceptances, at_bandwidths
-from core.latency.protocol import StepPlan
-from core.latency.step import Plan
-from core.latency.textbook import TextbookPlan
 from core.memory.build import ignores, plan_of_many, variants_over
 from core.memory.capacity import refuses_long
 from core.planning.explore_axes import Axis, changes_for
@@ -27,11 +23,12 @@ from core.planning.explore_memory import (
     plans_of_variants,
 )
 from core.planning.explore_results import Row, no_row
+from core.planning.explore_services import NO_MEMORY, Services, plan_over
 from core.planning.explore_together import Cells, Prepared
 from core.quantities import FloatArray
 from core.serving.limits import batch_limits
-from core.serving.steady_state import Service, prepare
-from core.spec.change import get_value, with_value
+from core.serving.steady_state import Service
+from core.spec.change import with_value
 from core.spec.checks import check
 from core.spec.scenario import Scenario
 
@@ -50,8 +47,6 @@ _SETTINGS = (
     "engine.max_num_batched_tokens",
     "accelerator.memory_gb_nominal",
 )
-# And these the memory; a step's time is a plain function of them.
-BANDWIDTH, ACCEPTANCE = _NO_MEMORY = ("accelerator.memory_bandwidth_gbps", "speculative.acceptance")
 DEVICES = "deployment.accelerators"  # more of them are more copies of the model
 # What decides how many sequences and tokens a step holds.
 _LIMITING = ("engine.max_num_batched_tokens", "accelerator.memory_gb_nominal")
@@ -94,7 +89,7 @@ def plain(scenario: Scenario, row: str) -> tuple[str, ...]:
     first = quick(scenario, row)
     if not first or scenario.deployment.readers:
         return first
-    return (*first, *(path for path in _NO_MEMORY if path != row))
+    return (*first, *(path for path in NO_MEMORY if path != row))
 
 
 def copied(scenario: Scenario, row: str) -> tuple[str, ...]:
@@ -121,14 +116,14 @@ def _cells(scenario: Scenario, x: Axis, longest: FloatArray) -> Cells:
     return Cells(prompt, output, prefix, load, allowed)
 
 
-def row_of_loads(scenario: Scenario, x: Axis, index: int) -> Prepared | Row:
+def row_of_loads(scenario: Scenario, x: Axis, index: int, services: Services) -> Prepared | Row:
     """All cells of a row over a load or a length."""
     base = with_value(scenario, x.path, x.values[0])
     if _refused(base):
         return no_row(index, len(x.values))
     cells = _cells(base, x, np.array(float(base.engine.longest_request)))
     memory = memory_of(base, cells.prompt, cells.output, np.minimum(cells.prefix, cells.prompt - 1.0))
-    service = prepare(base)
+    service = services.of(base)
     if x.path in LENGTHS:
         service = _with_lengths(service, cells)
     return Prepared(base, index, cells, memory, service, base.deployment.accelerators)
@@ -163,42 +158,31 @@ class SettingRows:
     _wanted: list[dict[str, Any] | None] = field(default_factory=list)
     _kept: _Settings | None = None
     _plans: _Planned | None = None
-    _first: tuple[Scenario, Service] | None = None
+    _services: Services | None = None
 
     def row(self, scenario: Scenario, index: int) -> Prepared | Row:
         """All cells of a row; ``scenario`` is the row's own."""
         settings = self._kept or self._settings(scenario)
         if settings is None:
             return no_row(index, len(self.x.values))
-        if self.row_path in _NO_MEMORY:
+        if self.row_path in NO_MEMORY:
             self._kept = settings
-        service = self._service(scenario)
+        self._services = self._services or Services(self.x, self.row_path)
+        service = self._services.of(scenario)
         if self.x.path in LENGTHS:
             service = _with_lengths(service, settings.cells)
         if settings.limits is not None:
             seqs, budget = settings.limits
             lengths = replace(service.lengths, token_budget=cast(float, budget))
             service = replace(service, lengths=lengths, max_num_seqs=cast(float, seqs))
-        if self.x.path in _NO_MEMORY:
-            service = replace(service, plan=_plan_over(scenario, service.plan, self.x))
+        if self.x.path in NO_MEMORY:
+            service = replace(service, plan=plan_over(scenario, service.plan, self.x))
         devices: FloatArray | int = scenario.deployment.accelerators
         if settings.places is not None:
             devices, copies = settings.places
             copies = service.replicas // scenario.deployment.replicas * copies
             service = replace(service, replicas=cast(int, copies))
         return Prepared(scenario, index, settings.cells, settings.memory, service, devices)
-
-    def _service(self, scenario: Scenario) -> Service:
-        """The row's own; rows of arrivals that differ in ``_NO_MEMORY`` alone have one plan."""
-        path, arrivals = self.row_path, scenario.workload.load == "requests"
-        if path not in _NO_MEMORY or self.x.path in _NO_MEMORY or not arrivals:
-            return prepare(scenario)
-        first, service = self._first or (scenario, prepare(scenario))
-        self._first = first, service
-        if isinstance(service.plan, TextbookPlan):
-            return prepare(scenario)
-        row = Axis(path, (get_value(scenario, path),) * len(self.x.values))
-        return replace(service, plan=_plan_over(first, service.plan, row))
 
     def _settings(self, scenario: Scenario) -> _Settings | None:
         """None where nothing starts."""
@@ -230,7 +214,7 @@ class SettingRows:
     def _planned(self, scenario: Scenario, some: Any) -> _Planned:
         """The memory plans of the columns, and what else they set; ``some`` stands for refused ones."""
         path = self.x.path
-        alike = path in _NO_MEMORY or (path in LENGTHS and scenario.engine.name not in _BY_PROMPT)
+        alike = path in NO_MEMORY or (path in LENGTHS and scenario.engine.name not in _BY_PROMPT)
         if alike or ignores(scenario, path):
             return plans_of((plan_of_many(scenario),)), None, None
         limits = places = None
@@ -277,18 +261,6 @@ def _refused(scenario: Scenario) -> bool:
     """
     problems = (p for p in check(scenario) if p.severity == "error")
     return any(not set(p.paths) & {*LENGTHS, "engine.max_model_len"} for p in problems)
-
-
-def _plan_over(scenario: Scenario, plan: StepPlan | TextbookPlan, x: Axis) -> StepPlan | TextbookPlan:
-    """The plan with a value for each column."""
-    values = np.array([float(cast(float, v)) for v in x.values])
-    if isinstance(plan, TextbookPlan):
-        share = values / scenario.accelerator.memory_bandwidth_gbps
-        return replace(plan, bandwidth=cast(float, plan.bandwidth * share))
-    server_or_local = cast(Plan, plan)
-    if x.path == BANDWIDTH:
-        return at_bandwidths(server_or_local, scenario.accelerator.memory_bandwidth_gbps, values)
-    return at_acceptances(server_or_local, scenario.speculative, values)
 
 
 def _with_lengths(service: Service, cells: Cells) -> Service:

@@ -1,5 +1,5 @@
-"""Prepared rows of an exploration worked out: arrivals whose cells have lives of their own, several rows at
-once, as the calls take longer than the numbers.
+"""Prepared rows of an exploration worked out: those of arrivals several at once, as the calls take
+longer than the numbers.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,6 @@ from core.planning.explore_results import ResultKey, Row, meets_targets, results
 from core.quantities import FloatArray
 from core.serving.lifecycle import ONE
 from core.serving.load import LoadCurve
-from core.serving.met import shares_lives
 from core.serving.steady_state import Service, closed_loop, open_loop
 from core.spec.scenario import Scenario
 
@@ -46,10 +45,8 @@ class Prepared:
     @property
     def is_joined(self) -> bool:
         """Whether it is quicker together with other rows."""
-        service = self.service
-        if self.scenario.workload.load != "requests" or isinstance(service.plan, TextbookPlan):
-            return False
-        return not service.readers and not shares_lives(service.plan, service.lengths)
+        arrivals = self.scenario.workload.load == "requests"
+        return arrivals and not isinstance(self.service.plan, TextbookPlan) and not self.service.readers
 
     @property
     def kv_tokens(self) -> FloatArray | float:

@@ -49,6 +49,7 @@ from core.serving.load import Terms
 Quantiles = tuple[int, ...]
 EVERY: Quantiles = (LOW, EXPECTED, HIGH)
 ONE: Quantiles = (EXPECTED,)
+_SHARE = 0.9  # the first guess
 _NO_OTHERS = 1e-9  # in the place of none, where a share of each is asked for
 _LEAST_CHUNK = 1.0  # tokens of a prompt in a step that carries one: that many must decode fewer at once
 _LEAST_SLOPE = 0.2  # of what is left of the share's equation; less would overshoot
@@ -116,17 +117,22 @@ def live(
     return loop.life(_solved(loop, near), quantiles)
 
 
-def lasting(plan: StepPlan, lengths: Lengths, inside: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Seconds of the expected life of ``live`` in an open loop, and its share (n,): nothing else of it."""
+def lasting(
+    plan: StepPlan, lengths: Lengths, inside: FloatArray, roughly: bool = False
+) -> tuple[FloatArray, FloatArray]:
+    """Seconds of the expected life of ``live`` in an open loop, and its share (n,): nothing else of it.
+
+    ``roughly``: some percent off.
+    """
     loop = _Open(plan, lengths, inside)
-    return loop.lasting(_solved(loop, None))
+    return loop.lasting(np.full(loop.n, _SHARE) if roughly else _solved(loop, None))
 
 
 def _solved(loop: "_Loop", near: FloatArray | None) -> FloatArray:
     """The share (n,) that follows from itself."""
     # Secant steps; far prompts need more than damping.
     last = np.ones(loop.n)
-    share = np.where(loop.steps > 0, 0.9, 0.0) * last if near is None else near
+    share = np.where(loop.steps > 0, _SHARE, 0.0) * last if near is None else near
     last_off = np.full(loop.n, -0.1)
     for _ in range(loop.rounds if near is None else 1):
         off = loop.following(share) - share

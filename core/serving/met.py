@@ -10,7 +10,7 @@ The points below L - 1 are the same whatever L is: cells that differ in their ro
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -18,9 +18,9 @@ from core.latency.points import PointsPlan
 from core.latency.protocol import StepPlan
 from core.quantities import FloatArray
 from core.serving.lifecycle import EVERY, Lengths, Quantiles, live
-from core.serving.met_cells import POINTS, Cells, between, met_in_cells
+from core.serving.met_cells import POINTS, Cells, Groups, between, groups_of, met_in_cells, met_in_groups
 
-_FEW = 4  # different budgets, one after the other
+_SHARED = 0.05  # groups of cells for each cell, beyond which lives are not shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +54,11 @@ def met(
     has its own (n,).
     """
     n = len(here)
-    if shares_lives(plan, lengths):
-        if not _several(lengths.token_budget):
-            rooms = np.asarray(limit, dtype=np.float64).reshape(-1)
-            rooms = rooms if np.ptp(rooms) else rooms[:1]
-            return _read(_of_rooms(plan, lengths, rooms, quantiles), here)
-        budgets, limits = np.broadcast_to(lengths.token_budget, (n,)), np.broadcast_to(limit, (n,))
-        different = _different(lengths.token_budget)
-        groups = [np.flatnonzero(budgets == budget) for budget in different]
-        parts = [
-            met(plan, replace(lengths, token_budget=budget), here[at], limits[at], quantiles)
-            for budget, at in zip(different, groups, strict=True)
-        ]
-        return _joined(parts, np.concatenate(groups))
+    several = (lengths.prompt, lengths.prefix, lengths.output, lengths.token_budget)
+    if not isinstance(plan, PointsPlan) and not any(np.ndim(value) for value in several):
+        rooms = np.asarray(limit, dtype=np.float64).reshape(-1)
+        rooms = rooms if np.ptp(rooms) else rooms[:1]
+        return _read(_of_rooms(plan, lengths, rooms, quantiles), here)
 
     def each(value: float) -> float:
         return value if np.ndim(value) == 0 else np.broadcast_to(value, (n,))  # type: ignore[return-value]
@@ -79,33 +71,19 @@ def met(
         token_budget=each(lengths.token_budget),
     )
     rooms = np.array(np.broadcast_to(limit, (n,)), dtype=np.float64)
-    found = [met_in_cells(Cells(plan, own, rooms, quantile), here) for quantile in quantiles]
+    groups, work_out = _alike(plan, own, n), met_in_cells
+    if len(groups.first) <= _SHARED * n:
+        work_out = partial(met_in_groups, groups)
+    found = [work_out(Cells(plan, own, rooms, quantile), here) for quantile in quantiles]
     ceiling, seen, near = (np.stack(values) for values in zip(*found, strict=True))
     return Met(ceiling, seen, near.reshape(-1))
 
 
-def shares_lives(plan: StepPlan, lengths: Lengths) -> bool:
-    """Whether cells differ in their room alone, or in few budgets beside it."""
-    if isinstance(plan, PointsPlan) or _several(lengths.prompt, lengths.prefix, lengths.output):
-        return False
-    return len(_different(lengths.token_budget)) <= _FEW
-
-
-def _different(values: FloatArray | float) -> list[float]:
-    return sorted(set(np.atleast_1d(values).tolist()))
-
-
-def _several(*values: Any) -> bool:
-    return any(np.ndim(value) > 0 for value in values)
-
-
-def _joined(parts: list[Met], order: Any) -> Met:
-    """Parts put together; ``order`` (n,): where their cells belong."""
-    wide = [np.broadcast_to(part.ceiling, part.seen.shape) for part in parts]
-    ceiling, seen = np.concatenate(wide, axis=1), np.concatenate([p.seen for p in parts], axis=1)
-    near = np.concatenate([p.near.reshape(p.seen.shape) for p in parts], axis=1)
-    back = np.argsort(order)
-    return Met(ceiling[:, back], seen[:, back], near[:, back].reshape(-1))
+def _alike(plan: StepPlan, lengths: Lengths, n: int) -> Groups:
+    """Cells that have the same lives while there is room."""
+    points = (plan.reading, plan.gained) if isinstance(plan, PointsPlan) else ()
+    several = (lengths.prompt, lengths.prefix, lengths.output, lengths.token_budget, *points)
+    return groups_of([np.asarray(value) for value in several if np.ndim(value)], n)
 
 
 def _below(most: float) -> FloatArray:

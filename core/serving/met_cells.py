@@ -9,6 +9,7 @@ point is worked out.
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,22 +36,24 @@ class Cells:
     room: FloatArray  # (n,)
     quantile: int
 
-    def lives(self, cells: Places, inside: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def lives(
+        self, cells: Places, inside: FloatArray, roughly: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
         """Seconds of lives with ``inside`` requests in each of ``cells``, and the share that is decoding."""
         if len(cells) <= _BLOCK:
-            return self._block(cells, inside)
+            return self._block(cells, inside, roughly)
         starts = range(0, len(cells), _BLOCK)
-        parts = [self._block(cells[i : i + _BLOCK], inside[i : i + _BLOCK]) for i in starts]
+        parts = [self._block(cells[i : i + _BLOCK], inside[i : i + _BLOCK], roughly) for i in starts]
         total, share = zip(*parts, strict=True)
         return np.concatenate(total), np.concatenate(share)
 
-    def _block(self, cells: Places, inside: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _block(self, cells: Places, inside: FloatArray, roughly: bool) -> tuple[FloatArray, FloatArray]:
         if not len(cells):
             return np.empty(0), np.empty(0)
         plan = self.plan.part(cells) if isinstance(self.plan, PointsPlan) else self.plan
         lengths = part_of(self.lengths, cells)
-        if self.quantile == EXPECTED:
-            return lasting(plan, lengths, inside)
+        if roughly or self.quantile == EXPECTED:
+            return lasting(plan, lengths, inside, roughly)
         life = live(plan, lengths, inside, together=False)
         return life.total[self.quantile], life.share
 
@@ -70,22 +73,66 @@ def part_of(lengths: Lengths, cells: Places | slice) -> Lengths:
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Which cells are alike: G groups of n cells."""
+
+    first: Places  # (G,) a cell of each group
+    of: Places  # (n,) the group of each cell
+
+
+def groups_of(values: Sequence[FloatArray], n: int) -> Groups:
+    """Cells with the same of all ``values`` (n,)."""
+    if not values:
+        return Groups(np.zeros(1, dtype=np.intp), np.zeros(n, dtype=np.intp))
+    order = np.lexsort(values)
+    new = np.zeros(n, dtype=bool)
+    for value in values:
+        new[1:] |= np.diff(value[order]) != 0
+    new[0], of = True, np.empty(n, dtype=np.intp)
+    of[order] = np.cumsum(new) - 1
+    return Groups(order[new], of)
+
+
+def met_in_groups(
+    groups: Groups, cells: Cells, here: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """``met_in_cells`` of cells that share every life below their room with the others of their group."""
+    room = cells.room
+    last = np.maximum(room - 1.0, 0.0)
+    below = POINTS[: np.searchsorted(POINTS, last.max())]
+    some, count = groups.first, len(below)
+    lives = cells.lives(np.tile(some, count), np.repeat(below + 1.0, len(some)))
+    full = groups_of([groups.of.astype(np.float64), room], len(room))
+    ends = cells.lives(full.first, room[full.first])
+    inside = below[:, None] <= last
+    found = np.concatenate([np.where(inside, below[:, None], last), last[None], room[None]])
+
+    def every(shared: FloatArray, at_end: FloatArray) -> FloatArray:
+        end = at_end[full.of][None]
+        own = np.where(inside, shared.reshape(count, len(some))[:, groups.of], end)
+        return np.concatenate([own, end, end])
+
+    carried = np.maximum.accumulate(found / every(lives[0], ends[0]), axis=0)
+    seen = between(here, carried, found)
+    return carried[-1], seen, between(seen, found, every(lives[1], ends[1]))
+
+
 def met_in_cells(cells: Cells, here: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Ceilings, requests inside at the rates ``here`` and the share that is decoding; arrays (n,)."""
     room, every = cells.room, np.arange(len(here))
     last = np.maximum(room - 1.0, 0.0)
-    below = np.searchsorted(POINTS, last)  # points below the last two
-    upper, lower = np.maximum(below - 1, 0), np.maximum(below - 2, 0)
-    x = np.stack([POINTS[lower], POINTS[upper], last, room])
-    ends = np.minimum(x[[0, 1, 3]] + 1.0, room)
-    total, share = (v.reshape(3, -1)[[0, 1, 2, 2]] for v in cells.lives(np.tile(every, 3), ends.reshape(-1)))
+    upper = np.maximum(np.searchsorted(POINTS, last) - 1, 0)  # the last point before these
+    x = np.stack([POINTS[upper], last, room])
+    ends = np.minimum(x[[0, 2]] + 1.0, room)
+    total, share = (v.reshape(2, -1)[[0, 1, 1]] for v in cells.lives(np.tile(every, 2), ends.reshape(-1)))
     rates = x / total
-    falls, low = rates[0] > rates[1], here < rates[0]
+    falls = rates[0] > rates[2]
     carried = np.maximum.accumulate(rates, axis=0)
     seen = between(here, carried, x)
     near, ceiling = between(seen, x, share), carried[-1]
-    if (at := np.flatnonzero(low & ~falls)).size:
-        top = np.stack([lower.astype(np.float64), x[0], total[0], share[0]])[:, at]
+    if (at := np.flatnonzero((here < rates[0]) & ~falls)).size:
+        top = np.stack([upper.astype(np.float64), x[0], total[0], share[0]])[:, at]
         seen[at], near[at] = _searched(cells, here[at], at, top)
     if (at := np.flatnonzero(falls)).size:
         ceiling[at], seen[at], near[at] = _of_all_points(cells, here[at], at)
@@ -97,43 +144,36 @@ def _searched(
 ) -> tuple[FloatArray, FloatArray]:
     """Requests inside and the share that is decoding, of rates below that of the point ``top`` in ``which``.
 
-    A point is (4, m): its number, requests inside, seconds of their life, and the share.
+    A point is (4, m): its number, requests inside, seconds of their life, and the share.  Those of the first
+    one, with nobody inside, are only worked out where they count.
     """
     m = len(which)
-    out, places = np.empty((2, m)), np.arange(m)
     low, high = np.zeros((4, m)), top
-    low[2:] = cells.lives(which, np.minimum(cells.room[which], 1.0))
+    low[2:] = cells.lives(which, np.minimum(cells.room[which], 1.0), roughly=True)
+    ends, open_ = np.empty((2, 4, m)), np.arange(m)
     for look in itertools.count():
         still = high[0] - low[0] > 1.0
-        done = ~still
-        out[:, places[done]] = _inside(here[done], low[:, done], high[:, done])
-        if not still.any():
+        ends[:, :, open_[~still]] = low[:, ~still], high[:, ~still]
+        open_, low, high = open_[still], low[:, still], high[:, still]
+        if not open_.size:
             break
-        here, which, places, low, high = (
-            here[still],
-            which[still],
-            places[still],
-            low[:, still],
-            high[:, still],
-        )
-        number = _next_look(here, low, high) if look < _BY_LINES else np.floor(0.5 * (low[0] + high[0]))
+        rate, at = here[open_], which[open_]
+        number = _next_look(rate, low, high) if look < _BY_LINES else np.floor(0.5 * (low[0] + high[0]))
         x = POINTS[number.astype(np.intp)]
-        point = np.stack([number, x, *cells.lives(which, np.minimum(x + 1.0, cells.room[which]))])
-        less = x <= here * point[2]
+        point = np.stack([number, x, *cells.lives(at, np.minimum(x + 1.0, cells.room[at]))])
+        less = x <= rate * point[2]
         low, high = np.where(less, point, low), np.where(less, high, point)
-    return out[0], out[1]
-
-
-def _inside(here: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Requests inside and the share, between two points that lie side by side, (2, m)."""
+    low, high = ends
+    if (at := np.flatnonzero(low[0] == 0.0)).size:
+        low[2:, at] = cells.lives(which[at], np.minimum(cells.room[which[at]], 1.0))
     least = low[1] / low[2]
     part = (here - least) / (high[1] / high[2] - least)
-    return np.asarray(low[[1, 3]] + part * (high[[1, 3]] - low[[1, 3]]))
+    return low[1] + part * (high[1] - low[1]), low[3] + part * (high[3] - low[3])
 
 
 def _next_look(here: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """The number of the point to work out between two: a straight line of lives carries ``here`` there."""
-    short, over = here * low[2] - low[1], high[1] - here * high[2]
+    short, over = np.maximum(here * low[2] - low[1], 0.0), high[1] - here * high[2]
     x = low[1] + short / (short + over) * (high[1] - low[1])
     number = np.where(x > FIRST, 1.0 + np.log(np.maximum(x, FIRST) / FIRST) / math.log(RATIO), x / FIRST)
     # Beside an end it is that end's neighbour that closes the gap.

@@ -1,0 +1,62 @@
+"""Services of the rows of an exploration: what rows that differ in one input have in common is made once."""
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from core.latency.points import at_acceptances, at_bandwidths
+from core.latency.protocol import StepPlan
+from core.latency.step import Plan
+from core.latency.textbook import TextbookPlan
+from core.planning.explore_axes import Axis
+from core.serving.limits import batch_limits
+from core.serving.steady_state import Service, prepare
+from core.spec.change import get_value
+from core.spec.scenario import Scenario
+
+# A step's time is a plain function of these, and the memory is what it was.
+BANDWIDTH, ACCEPTANCE = NO_MEMORY = ("accelerator.memory_bandwidth_gbps", "speculative.acceptance")
+MEMORY = "accelerator.memory_gb_nominal"  # no part of a step's time
+
+
+@dataclass(slots=True)
+class Services:
+    """Services of rows over ``row_path`` whose columns are over ``x``."""
+
+    x: Axis
+    row_path: str
+    _first: tuple[Scenario, Service] | None = None
+
+    def of(self, scenario: Scenario) -> Service:
+        """Of the row of a scenario."""
+        if self.row_path == MEMORY:
+            return self._with_memory(scenario)
+        over_points = scenario.workload.load == "requests" and self.x.path not in NO_MEMORY
+        if self.row_path not in NO_MEMORY or not over_points:
+            return prepare(scenario)
+        first, service = self._first or (scenario, prepare(scenario))
+        self._first = first, service
+        if isinstance(service.plan, TextbookPlan):
+            return prepare(scenario)
+        row = Axis(self.row_path, (get_value(scenario, self.row_path),) * len(self.x.values))
+        return replace(service, plan=plan_over(first, service.plan, row))
+
+    def _with_memory(self, scenario: Scenario) -> Service:
+        """The first row's, but for the limits of a step."""
+        first, _ = self._first = self._first or (scenario, prepare(scenario))
+        service = prepare(scenario.model_copy(update={"accelerator": first.accelerator}))
+        seqs, budget = batch_limits(scenario.engine, scenario.accelerator)
+        return replace(service, lengths=replace(service.lengths, token_budget=budget), max_num_seqs=seqs)
+
+
+def plan_over(scenario: Scenario, plan: StepPlan | TextbookPlan, x: Axis) -> StepPlan | TextbookPlan:
+    """The plan with a value of one of ``NO_MEMORY`` for each column."""
+    values = np.array([float(cast(float, v)) for v in x.values])
+    if isinstance(plan, TextbookPlan):
+        share = values / scenario.accelerator.memory_bandwidth_gbps
+        return replace(plan, bandwidth=cast(float, plan.bandwidth * share))
+    server_or_local = cast(Plan, plan)
+    if x.path == BANDWIDTH:
+        return at_bandwidths(server_or_local, scenario.accelerator.memory_bandwidth_gbps, values)
+    return at_acceptances(server_or_local, scenario.speculative, values)
