@@ -14,7 +14,7 @@ import numpy as np
 
 from core.memory.build import build_ledger
 from core.memory.capacity import capacity
-from core.quantities import EXPECTED, Range
+from core.quantities import EXPECTED, Range, distinct
 from core.serving.results import SimulationResult, percentile
 from core.serving.simulator import simulate
 from core.serving.steady_state import closed_loop, open_loop, prepare
@@ -170,7 +170,7 @@ def _guess(scenario: Scenario) -> float:
     service, targets = prepare(scenario), scenario.targets
     tokens = capacity(scenario, build_ledger(scenario, 1.0)).kv_tokens
     if scenario.workload.load == "users":
-        loads = np.unique(np.round(np.geomspace(1, 4096 * service.replicas, 80)))
+        loads = distinct(np.round(np.geomspace(1, 4096 * service.replicas, 80)))
         curve = closed_loop(service, loads, tokens)
     else:
         loads = ceiling(scenario) * np.linspace(0.02, 0.98, 49)

@@ -10,14 +10,21 @@ from core.memory.build import plan_memory
 from core.memory.capacity import Change, cache_8_bit, longest_reserved, narrower_weights, starts
 from core.model.parameters import stored_parameters
 from core.planning.suggestion import Move
-from core.quantities import EXPECTED
+from core.quantities import EXPECTED, distinct
 from core.results import Estimate
 from core.serving.limits import batch_limits
 from core.serving.steady_state import closed_loop, open_loop, prepare
 from core.spec.change import with_values
+from core.spec.checks import unsupported
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
-from core.spec.support import nearest_cache, nearest_weights
+from core.spec.support import (
+    engines_on,
+    nearest_cache,
+    nearest_weights,
+    releases_of,
+    supported_weights,
+)
 from core.units import show_tokens
 from core.words import Phrase, counted, percent
 
@@ -36,6 +43,7 @@ _CHUNKS = {
 
 def cheap_moves(point: Estimate) -> Iterator[Move]:
     """Changes of settings and formats on the hardware there is."""
+    yield from _what_runs(point.scenario)
     yield from _settings(point)
     yield from shared_prefix(point.scenario)
     yield from narrower_cache(point.scenario)
@@ -188,7 +196,7 @@ def less_load(point: Estimate) -> Iterator[Move]:
 def most_users_within(point: Estimate, most: int) -> int:
     """The most users up to ``most`` that meet the targets of both times and have room; 0: not even one."""
     scenario, targets = point.scenario, point.scenario.targets
-    users = np.unique(np.round(np.geomspace(1, max(1, most), 96)))
+    users = distinct(np.round(np.geomspace(1, max(1, most), 96)))
     if point.capacity.at_once:
         users = users[users <= point.capacity.at_once]
     curve = closed_loop(prepare(scenario), users, point.capacity.kv_tokens)
@@ -262,6 +270,21 @@ def _shorter_prompts(point: Estimate) -> Iterator[Move]:
     yield Move("shorter_prompt", title, (Change("workload.prompt_tokens", tokens),), 12, caution)
 
 
+def _what_runs(scenario: Scenario) -> Iterator[Move]:
+    """Where the engine does not run on the device, or not with such weights: what does."""
+    refused = unsupported(scenario)
+    if refused is None:
+        return
+    if refused.code != "engine_not_for_device":
+        key = supported_weights(scenario)
+        title = Phrase("advice.titles.weights", {"format": WEIGHT_FORMATS[key].label})
+        yield Move("what_runs", title, (Change("precision.weights", key),), 0)
+        return
+    for name in engines_on(scenario, scenario.accelerator):
+        title = Phrase("advice.titles.engine", {"engine": Phrase(f"choices.engines.{name}")})
+        yield Move("what_runs", title, engine_changes(scenario, name, releases_of(name)[0]), 0)
+
+
 def _engines(scenario: Scenario) -> Iterator[Move]:
     """Continuous batching in place of static batches or an engine for one user."""
     engine, work, device = scenario.engine, scenario.workload, scenario.accelerator
@@ -291,6 +314,10 @@ def engine_changes(scenario: Scenario, name: str, version: str) -> tuple[Change,
     if (name in BY_LAYERS) != (scenario.engine.name in BY_LAYERS) and min(tensor, stages) == 1:
         changes.append(Change("deployment.tensor_parallel", stages))
         changes.append(Change("deployment.pipeline_parallel", tensor))
+    if name not in SERVERS:  # what only these divide
+        alone = {"expert_parallel": 1, "attention_data_parallel": 1, "prefill_accelerators": 0}
+        place = scenario.deployment
+        changes += [Change(f"deployment.{k}", v) for k, v in alone.items() if getattr(place, k) != v]
     return tuple(changes)
 
 

@@ -12,11 +12,13 @@ from core.planning.sweep import workload_curves
 from core.results import Estimate
 from core.spec.scenario import Scenario
 from gui.estimation import Estimation
+from gui.work.loading import is_loaded
 
 REST_MS = 60  # without an edit before the work begins: a drag is never held up
 HELD_MS = 250  # the same while a handle is held
 _SLICE_S = 0.006  # then the event loop has its turn
 _STALE_MS = 200
+_SEARCH = "core.planning.recommend"  # what the last resort needs, and the simulator with it
 
 
 class Advising(QObject):
@@ -86,6 +88,9 @@ class Advising(QObject):
 
     def _begin(self) -> None:
         if self._point is None:
+            return
+        if self._point.verdict.state != "good" and not is_loaded(_SEARCH):
+            self._rest.start()
             return
         from core.planning.advise import attempts  # with the first advice, after the first paint
 
