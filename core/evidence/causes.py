@@ -14,7 +14,9 @@ from core.errors import InferometerError
 from core.evidence.pairing import Comparison, LedgerRow, Pair, ledger_rows, predicted_again
 from core.evidence.run import Run
 from core.evidence.run_names import weights_in_name
+from core.evidence.run_scenario import that_starts
 from core.latency.efficiency import SERVER_ENGINES
+from core.memory.build import build_ledger
 from core.memory.capacity import Change
 from core.spec.accelerator import Accelerator
 from core.spec.change import with_values
@@ -119,6 +121,8 @@ def _tried(pair: Pair, scenario: Scenario, tried: WhatIf, before: float) -> Caus
         return None
     if changed == scenario or any(p.severity == "error" for p in check(changed)):
         return None
+    if not tried.memory_only and _starts(scenario) and not _starts(changed):
+        return None  # nothing was measured on a service that its memory does not let start
     if tried.memory_only:
         comparisons = pair.comparisons
         after = _memory_error(ledger_rows(pair.run, changed))
@@ -141,6 +145,14 @@ def _tried(pair: Pair, scenario: Scenario, tried: WhatIf, before: float) -> Caus
         explained,
         tried.plausibility,
     )
+
+
+def _starts(scenario: Scenario) -> bool:
+    """Whether one request of the run finds room."""
+    try:
+        return build_ledger(that_starts(scenario), 1.0).fits
+    except (InferometerError, ArithmeticError):
+        return False
 
 
 def evidence_of(before: float, after: float) -> Phrase:
@@ -170,7 +182,7 @@ def _comparable(rows: Sequence[LedgerRow]) -> Iterator["_Known"]:
             yield _Known(row.predicted, row.measured)
 
 
-_MEMORY_LINES = frozenset({"weights", "kv_cache", "available_kv", "kv_cache_tokens", "total"})
+_MEMORY_LINES = frozenset({"weights", "model_file", "kv_cache", "available_kv", "kv_cache_tokens", "total"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from core.evidence.contradictions import contradictions
 from core.evidence.pairing import pair_runs
 from core.evidence.run import Origin, Run, Setting
 from core.evidence.run_names import weights_in_name
+from core.evidence.run_scenario import that_starts
 from core.explain.symptoms import Cause, Symptom, cause_weights, symptom_table
 from core.latency.protocol import BOUND
 from core.latency.textbook import TextbookPlan
@@ -27,8 +28,9 @@ from core.memory.ledger import Ledger
 from core.quantities import Range
 from core.results import Estimate
 from core.serving.steady_state import prepare
+from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
-from core.units import show_time, three_digits
+from core.units import show_limit, three_digits
 from core.words import Phrase, percent
 
 Observed = Literal["time_to_first_token", "time_per_output_token", "output_throughput", "memory_used"]
@@ -216,7 +218,7 @@ def _placed(figure: Observed, value: float, bound: float, point: Estimate) -> Pl
         said += "_high" if off > _NEAR else ""
     sentence = Phrase(said, {"figure": name, "ratio": ratio})
     if target is not None and value > target:
-        missed = Phrase("diagnose.missed", {"target": str(show_time(target))})
+        missed = Phrase("diagnose.missed", {"target": str(show_limit(target))})
         sentence = Phrase("diagnose.two", {"first": sentence, "second": missed})
     return Placed(figure, value, bound, expected, target, state, sentence)
 
@@ -313,9 +315,26 @@ def _what_ifs(
     for cause in likely_causes(pair):
         after = {one.figure: abs(one.slow_error) for one in cause.comparisons}
         mended = max(far, key=lambda p: before.get(p.figure, 0.0) - after.get(p.figure, 0.0))
+        if mended.state in ("better", "below_bound") and not _can_be_faster(scenario, cause.scenario, mended):
+            continue
         if mended.state in ("better", "below_bound"):
-            yield Suspect(mended.figure, None, cause.rank, cause.evidence, None, cause)
+            yield Suspect(mended.figure, None, cause.explained, cause.evidence, None, cause)
             continue
         symptom = table[_SYMPTOMS[mended.figure][0]]
         row = next((c for c in symptom.causes if c.key == _TABLED.get(cause.key)), None)
-        yield Suspect(mended.figure, symptom, cause.rank, cause.evidence, row, cause)
+        yield Suspect(mended.figure, symptom, cause.explained, cause.evidence, row, cause)
+
+
+def _can_be_faster(scenario: Scenario, changed: Scenario, placed: Placed) -> bool:
+    """Whether a change can be why a figure is better than estimated.
+
+    Below the bound it must let physics allow more.  Wider weights are read no faster: a step with them is
+    shorter only because fewer requests find room, which is another cause.
+    """
+    was, now = (WEIGHT_FORMATS[s.precision.weights].bits for s in (scenario, changed))
+    if now > was and placed.figure != "time_to_first_token":
+        return False
+    if placed.state != "below_bound":
+        return True
+    bound = bounds_of(estimate(that_starts(changed)))[placed.figure]
+    return bound > placed.bound if placed.figure in _RATES else bound < placed.bound

@@ -28,6 +28,7 @@ _LINES: dict[str, LineKey] = {
     "cuda_graph_gib": "graphs",
 }
 _LLAMA = ("llamacpp", "ollama")
+_LIKE = {"model_file_mib": "bpw"}  # a file is off by what the bits of its weights are off
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def predictions_with(record: MeasuredMemory, scenario: Scenario) -> Iterator[Pre
             continue
         value, given = found if isinstance(found, tuple) else (found, "")
         measured = max(0.0, seen) if metric == "cuda_graph_gib" else seen
-        low, high = band_of(name, metric, value, scenario)
+        low, high = band_of(name, _LIKE.get(metric, metric), value, scenario)
         yield Prediction(record.id, record.engine, metric, measured, value, low, high, given=given)
 
 
@@ -200,6 +201,7 @@ def _llama(record: MeasuredMemory, scenario: Scenario) -> Values:
     compute = sum(b.compute for b in found)
     values: Values = {
         "model_buffer_mib": model / MIB,
+        "model_file_mib": llama_cpp.file_sizes(scenario).bytes / MIB,
         "kv_buffer_mib": cache / MIB,
         "compute_buffer_mib": compute / MIB,
         "weights_gib": model / GIB,
@@ -209,7 +211,8 @@ def _llama(record: MeasuredMemory, scenario: Scenario) -> Values:
         "params": float(stored_parameters(scenario.model.architecture)),
     }
     if not weights_told(record):
-        values |= dict.fromkeys(("model_buffer_mib", "weights_gib", "total_gib", "bpw"), "tensors")
+        of_types = ("model_buffer_mib", "model_file_mib", "weights_gib", "total_gib", "bpw")
+        values |= dict.fromkeys(of_types, "tensors")
         tokens = n_ubatch(scenario.engine)
         if any(fetches_experts(scenario, part, tokens) for part in llama_cpp.parts(scenario)):
             # The buffer holds a copy of a stack of experts, of a type that is not told.

@@ -45,7 +45,7 @@ _WORDS: dict[str, dict[str, str]] = {
     },
     "sglang": {"kv_cache_tokens": "max_total_num_tokens"},
     "trtllm": {"kv_cache_tokens": "max tokens in paged KV cache"},
-    "llamacpp": {"compute_buffer": "compute buffer", "kv_cache_tokens": "KV cells"},
+    "llamacpp": {"compute_buffer": "compute buffer", "kv_cache_tokens": "KV cells", "model_file": "size"},
 }
 
 

@@ -25,8 +25,10 @@ _LLAMA_METRICS: dict[str, tuple[str, float]] = {
     "weights": ("model_buffer_mib", MIB),
     "kv_cache": ("kv_buffer_mib", MIB),
     "compute_buffer": ("compute_buffer_mib", MIB),
+    "model_file": ("model_file_mib", MIB),
 }
 MONITOR = "nvidia_smi"
+OF_FILE = "llama_bench"  # states all tensors of the file, those that stay on the host too
 _LOCAL = ("llamacpp", "ollama")
 
 
@@ -39,7 +41,9 @@ class RunRecord:
 
 
 def ledger_of(run: Run) -> dict[str, float]:
-    """The ledger of a run; a monitor's reading of a device is its total."""
+    """The ledger of a run; a monitor's reading of a device is its total, what llama-bench states the file."""
+    if run.origin.tool == OF_FILE and "weights" in run.ledger:
+        return {"model_file" if line == "weights" else line: size for line, size in run.ledger.items()}
     used = run.figure("memory_used", "max", "mean") if run.origin.tool == MONITOR else None
     return {**run.ledger, "total": used} if used else dict(run.ledger)
 

@@ -24,7 +24,7 @@ from core.spec.model import Model
 from core.spec.scenario import Scenario
 from core.spec.speculative import DraftKind, Speculative
 from core.spec.support import nearest_cache, nearest_weights
-from core.spec.workload import Workload
+from core.spec.workload import Targets, Workload
 
 Origin = Literal["scenario", "default", "model"]
 _LONGEST = 10**6  # tokens, where no limit is stated: none that matters
@@ -92,7 +92,7 @@ class _Describer:
             found = own
         model: Model | None = self.take("model", found, None)
         if model is None:
-            raise _Unclear("model")
+            raise _Unclear("model_unstated")
         return model
 
     def device(self) -> Accelerator:
@@ -105,7 +105,7 @@ class _Describer:
             raise _Unclear("device")
         device: Accelerator | None = self.take("accelerator", found, None)
         if device is None:
-            raise _Unclear("device")
+            raise _Unclear("device_unstated")
         return device
 
     def precision(self, engine: EngineName, model: Model) -> Precision:
@@ -255,6 +255,7 @@ def described(setting: Setting, hits: float | None, base: Scenario | None, folde
             precision=maker.precision(name, model),
             engine=Engine.model_validate(maker.engine(name, model).model_dump()),
             workload=maker.workload(hits),
+            targets=base.targets if base is not None else Targets(),
             speculative=maker.speculative(),
             host=base.host
             if base is not None

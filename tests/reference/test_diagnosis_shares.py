@@ -4,9 +4,12 @@ import pytest
 
 from core.estimator import estimate
 from core.evidence.diagnose import diagnose
+from core.evidence.run import Origin, Run, Setting
+from core.evidence.run_scenario import describe
 from core.explain.symptoms import cause_weights
+from core.files import scenario_file
 from core.spec.change import with_values
-from core.units import show_time
+from core.units import show_limit
 from core.words import Words
 from gui.contents.calibrate import placed_table
 
@@ -62,7 +65,7 @@ def test_a_missed_target_is_said_though_the_value_is_within_the_range(scenario, 
     seen = {"time_to_first_token": high}
     missed, met = (diagnose(s, seen).placed[0] for s in (tight, loose))
     assert missed.state == met.state == "as_estimated" and missed.misses and not met.misses
-    target = str(show_time(high / 2))
+    target = str(show_limit(high / 2))
     assert target in words.phrase(missed.sentence) and target not in words.phrase(met.sentence)
     open_to_others = {"en": "not ruled out", "zh_CN": "不排除"}[language]
     assert open_to_others in words.phrase(met.sentence)
@@ -92,3 +95,37 @@ def test_the_heading_promises_no_explanation_where_there_is_none(scenario):
     for language in ("en", "zh_CN"):
         for one in (usual, found):
             assert Words(language).has(one.heading.key)
+
+
+@pytest.fixture
+def two_cards(samples):
+    return scenario_file.load(samples[1])
+
+
+@pytest.mark.parametrize("factor", [0.08, 0.4, 2.3, 4.0])
+def test_suspects_come_by_what_they_explain(two_cards, factor):
+    """The heading promises it: the error that is left only grows from one to the next."""
+    speed = estimate(two_cards).speed
+    found = diagnose(two_cards, {"time_per_output_token": factor * speed.time_per_output_token.expected})
+    left = [one.what_if.after for one in found.suspects if one.what_if is not None]
+    assert left == sorted(left)
+    if factor > 1:
+        assert len(left) > 2
+
+
+def test_weights_that_do_not_fit_or_are_wider_explain_no_faster_token(two_cards):
+    for seen in (0.008, 0.05):
+        found = diagnose(two_cards, {"time_per_output_token": seen})
+        changed = [one.what_if for one in found.suspects if one.what_if is not None]
+        assert changed, "something is suspected"
+        assert all(cause.key != "weight_format" for cause in changed)
+
+
+def test_the_settings_of_a_run_keep_the_targets_of_the_scenario(two_cards):
+    """A run states no target: those that it is held against are the person's own."""
+    own = with_values(two_cards, {"targets.time_to_first_token_s": 4.0, "targets.users": 3})
+    run = Run(Origin("vllm_serve"), Setting(concurrency=16.0, input_tokens=4096.0, output_tokens=512.0))
+    scenario = describe(run, own).scenario
+    assert scenario.targets == own.targets
+    placed = diagnose(scenario, {"time_to_first_token": 9.0}).placed[0]
+    assert placed.target == 4.0 and "4 s" in Words("en").phrase(placed.sentence)

@@ -134,6 +134,30 @@ def test_llama_bench_is_one_batch_with_its_depth_in_the_cache():
     assert deep.predicted < 0.9 * shallow.predicted
 
 
+def test_the_size_that_llama_bench_states_is_that_of_the_file():
+    """Qwen3-8B of Q4_K_M: 4.68 GiB of tensors, of which the token table stays on the host."""
+    setting = {"engine": "llamacpp", "engine_version": "", "model": "Qwen3-8B", "weight_format": "Q4_K_M"}
+    ledger = {"weights": 4.68 * GIB}
+    table = one(run({"decode_throughput": 140.0}, ledger, "llama_bench", **setting)).ledger
+    assert [row.line for row in table] == ["model_file"]
+    assert table[0].low <= table[0].measured <= table[0].high
+    assert table[0].predicted == pytest.approx(table[0].measured, rel=0.005)
+    log = one(run({"decode_throughput": 140.0}, ledger, "llama_cpp_log", **setting)).ledger
+    assert log[0].line == "weights" and log[0].predicted < 0.95 * table[0].predicted
+
+
+def test_a_run_that_names_no_model_is_told_so_and_what_to_do():
+    bare = run({"user_throughput": 34.6}, engine="ollama", model="", accelerator="")
+    assert one(bare).reason == "model_unstated"
+    no_device = run({"user_throughput": 34.6}, engine="ollama", accelerator="")
+    assert one(no_device).reason == "device_unstated"
+    unknown = run({"user_throughput": 34.6}, model="no-such-model")
+    assert one(unknown).reason == "model"
+    for language in ("en", "zh_CN"):
+        for reason in ("model_unstated", "device_unstated"):
+            assert "--scenario" in Words(language)(f"cli.validate.reasons.{reason}")
+
+
 def test_a_user_s_rate_is_one_over_the_time_of_a_token():
     pair = one(run({"user_throughput": 50.0, "time_per_output_token": 0.02}))
     rate, time_ = pair.comparisons
