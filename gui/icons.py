@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from PySide6.QtCore import QByteArray, QPointF, QRectF, Qt
+from PySide6.QtCore import QByteArray, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
@@ -11,6 +11,7 @@ import resources
 from gui.theme import theme
 
 SIZE = 16  # pixels of the drawing grid
+GAP = 4  # px more between an icon and the words beside it
 
 
 @lru_cache(maxsize=64)
@@ -43,10 +44,20 @@ def draw(painter: QPainter, name: str, at: QPointF, colour: QColor, size: float 
     painter.drawPixmap(at, pixmap(name, colour, size, ratio if ratio > 0 else 1.0))
 
 
-def icon(name: str, colour: QColor | None = None) -> QIcon:
+def beside(name: str, colour: QColor | None = None) -> QIcon:
+    """The icon of a button that stands before its words: with room behind it, which no style gives it."""
+    return icon(name, colour, gap=GAP)
+
+
+def beside_size(size: float = SIZE) -> QSize:
+    """The size of such an icon with its room."""
+    return QSize(theme().px(size + GAP), theme().px(size))
+
+
+def icon(name: str, colour: QColor | None = None, *, gap: float = 0.0) -> QIcon:
     """An icon for buttons and menus: label colour, ink when pointed at, grey when disabled.
 
-    Made anew after a change of theme.
+    Made anew after a change of theme.  ``gap`` is what is left empty at its right, in pixels.
     """
     t = theme()
     app = QApplication.instance()
@@ -56,11 +67,22 @@ def icon(name: str, colour: QColor | None = None) -> QIcon:
         (QIcon.Mode.Normal, colour or t.ink2),
         (QIcon.Mode.Active, colour or t.ink),
         (QIcon.Mode.Selected, colour or t.ink),
-        (QIcon.Mode.Disabled, t.ink3 if t.name == "contrast" else t.axis),
+        (QIcon.Mode.Disabled, t.off if t.name == "contrast" else t.axis),
     ):
         for each in {1.0, ratio}:
-            made.addPixmap(pixmap(name, tint, t.px(SIZE), each), mode)
+            drawn = pixmap(name, tint, t.px(SIZE), each)
+            made.addPixmap(_with_gap(drawn, t.px(gap), each) if gap else drawn, mode)
     return made
+
+
+def _with_gap(drawn: QPixmap, gap: float, ratio: float) -> QPixmap:
+    wide = QPixmap(drawn.width() + round(gap * ratio), drawn.height())
+    wide.fill(Qt.GlobalColor.transparent)
+    wide.setDevicePixelRatio(ratio)
+    painter = QPainter(wide)
+    painter.drawPixmap(QPointF(0, 0), drawn)
+    painter.end()
+    return wide
 
 
 def program_icon() -> QIcon:

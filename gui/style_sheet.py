@@ -13,7 +13,7 @@ QLineEdit[warned="true"] {{ border-color: {warn}; }}
 QLineEdit:hover {{ border-color: {ink2}; }}
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus {{ border: 2px solid {accent}; padding: 0 4px; }}
 QLineEdit:focus {{ min-height: {h24}px; max-height: {h24}px; }}
-QLineEdit:disabled {{ background: {sunken}; color: {ink3}; border-color: {line}; }}
+QLineEdit:disabled {{ background: {sunken}; color: {off}; border: 1px {off_edge}; }}
 QLineEdit[invalid="true"] {{ background: {bad_soft}; border-color: {bad}; }}
 QLineEdit[plain="true"] {{ border: none; background: transparent; padding: 0; }}
 QTextEdit[plain="true"], QTextEdit[plain="true"]:focus {{ border: none; border-radius: 0; padding: 0;
@@ -26,10 +26,10 @@ QPushButton {{ background: {raised}; color: {ink}; border: 1px solid {line2}; bo
 QPushButton:hover {{ border-color: {control}; }}
 QPushButton:pressed {{ background: {sunken}; }}
 QPushButton:focus {{ border: 2px solid {accent}; padding: 0 11px; min-height: {h24}px; }}
-QPushButton:disabled {{ color: {ink3}; background: {sunken}; border-color: {line}; }}
+QPushButton:disabled {{ color: {off}; background: {sunken}; border: 1px {off_edge}; }}
 QPushButton[kind="primary"] {{ background: {accent}; color: {on_accent}; border-color: {accent}; }}
 QPushButton[kind="primary"]:focus {{ border-color: {ink}; }}
-QPushButton[kind="primary"]:disabled {{ color: {ink3}; background: {sunken}; border-color: {line}; }}
+QPushButton[kind="primary"]:disabled {{ color: {off}; background: {sunken}; border: 1px {off_edge}; }}
 QPushButton[kind="small"] {{ min-height: {h22}px; padding: 0 10px; }}
 QPushButton[kind="small"]:focus {{ min-height: {h20}px; padding: 0 9px; }}
 QPushButton[kind="link"] {{ background: transparent; border: none; color: {accent_text}; padding: 0 2px; }}
@@ -39,12 +39,12 @@ QToolButton {{ background: transparent; color: {ink2}; border: 2px solid transpa
   padding: 2px; }}
 QToolButton:hover, QToolButton:pressed, QToolButton:checked {{ background: {hover}; color: {ink}; }}
 QToolButton:focus {{ border-color: {accent}; }}
-QToolButton:disabled {{ color: {ink3}; background: transparent; }}
+QToolButton:disabled {{ color: {off}; background: transparent; }}
 QToolButton::menu-indicator {{ image: none; }}
 QMenu {{ background: {raised}; color: {ink}; border: 1px solid {line2}; padding: 4px; }}
 QMenu::item {{ padding: 5px 20px 5px 12px; border-radius: 4px; }}
 QMenu::item:selected {{ background: {accent_soft}; color: {ink}; }}
-QMenu::item:disabled {{ color: {ink3}; }}
+QMenu::item:disabled {{ color: {off}; }}
 QMenu::separator {{ height: 1px; background: {line}; margin: 4px 6px; }}
 QMenu::icon {{ padding-left: 8px; }}
 QDialog {{ background: {raised}; }}
@@ -78,9 +78,11 @@ def style_sheet(theme: "Theme") -> str:
     """The sheet for a theme at its text size."""
     names = [
         *("field", "ink", "ink2", "ink3", "control", "accent", "on_accent", "accent_text", "accent_soft"),
-        *("sunken", "raised", "line", "line2", "bad", "warn", "bad_soft", "canvas", "side"),
+        *("sunken", "raised", "line", "line2", "bad", "warn", "bad_soft", "canvas", "side", "off"),
     ]
     colours = {name: getattr(theme, name).name() for name in names}
     heights = {f"h{n}": theme.px(n) for n in (20, 22, 24, 26)}
     hover = theme.sunken if not theme.dark else theme.line
-    return _SHEET.format(**colours, **heights, hover=hover.name())
+    # Where every edge is black, one that cannot be used is told by its dashes.
+    off_edge = f"dashed {colours['off']}" if theme.name == "contrast" else f"solid {colours['line']}"
+    return _SHEET.format(**colours, **heights, hover=hover.name(), off_edge=off_edge)

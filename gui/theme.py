@@ -164,6 +164,7 @@ class Theme:
         contrast = name == "contrast"  # there a segment that is chosen is told by more than its edge
         self.chosen = self.ink if contrast else self.raised
         self.on_chosen = self.canvas if contrast else self.ink
+        self.off = self.ghost if contrast else self.ink3  # words and edges of what cannot be used
         self.missed_region = mix(self.warn_soft, self.canvas, 0.65)
         self.washed = {k: mix(c, self.canvas, 0.35) for k, c in self.ledger.items()}
         self._fonts: dict[str, QFont] = {}
@@ -220,7 +221,7 @@ class Theme:
         ):
             p.setColor(role, colour)
         for role in (r.WindowText, r.Text, r.ButtonText):
-            p.setColor(QPalette.ColorGroup.Disabled, role, self.ink3)
+            p.setColor(QPalette.ColorGroup.Disabled, role, self.off)
         p.setColor(QPalette.ColorGroup.Disabled, r.Base, self.sunken)
         return p
 

@@ -56,6 +56,8 @@ def shown_figure(figure: str, value: float, words: Words) -> str:
         return words.phrase(percent(value))
     if unit == "Hz":
         return f"{three_digits(value / 1e6)} MHz"
+    if unit == "1/s":
+        unit = "req/s"
     return f"{three_digits(value)} {unit}"
 
 

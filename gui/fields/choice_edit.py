@@ -98,7 +98,10 @@ def draw_editor(
     edge = t.line if not enabled else t.accent if focused else resting
     wide = 2.0 if focused and enabled else 1.0
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(QPen(edge, wide))
+    pen = QPen(edge, wide)
+    if not enabled and t.name == "contrast":  # where every edge is black
+        pen = QPen(t.off, wide, Qt.PenStyle.DashLine)
+    painter.setPen(pen)
     painter.setBrush(ground)
     inset = wide / 2
     painter.drawRoundedRect(box.adjusted(inset, inset, -inset, -inset), 5 - inset, 5 - inset)
@@ -271,7 +274,7 @@ class ChoiceEdit(QComboBox):
         )
         size = t.px(14)
         at = QPointF(self.width() - size - 7, round((self.height() - size) / 2))
-        icons.draw(painter, "chevron_down", at, t.ink2 if enabled else t.ink3, size)
+        icons.draw(painter, "chevron_down", at, t.ink2 if enabled else t.off, size)
         inner = QRectF(8, 0, at.x() - 8 - 4, self.height())
         if self._warned and enabled:
             inner.setRight(inner.right() - size - 2)
@@ -282,7 +285,7 @@ class ChoiceEdit(QComboBox):
             room = inner.width() - paint.width(t.font("body"), choice.label) - 8
             if self._show_detail and choice.detail and paint.width(t.font("caption"), choice.detail) <= room:
                 paint.text(painter, inner, choice.detail, t.font("caption"), t.ink3, paint.RIGHT)
-            paint.text(painter, inner, choice.label, t.font("body"), t.ink if enabled else t.ink3)
+            paint.text(painter, inner, choice.label, t.font("body"), t.ink if enabled else t.off)
         painter.end()
 
     def wheelEvent(self, event: QWheelEvent) -> None:

@@ -4,7 +4,15 @@ import re
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QStandardItem, QStandardItemModel
+from PySide6.QtGui import (
+    QFocusEvent,
+    QFontMetricsF,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QStandardItem,
+    QStandardItemModel,
+)
 from PySide6.QtWidgets import (
     QCompleter,
     QLineEdit,
@@ -266,17 +274,18 @@ class SearchEdit(QLineEdit):
         option = QStyleOptionFrame()
         self.initStyleOption(option)
         self.style().drawPrimitive(QStyle.PrimitiveElement.PE_PanelLineEdit, option, painter, self)
-        colour = t.ink if self.isEnabled() else t.ink3
+        colour = t.ink if self.isEnabled() else t.off
         box = QRectF(8.0 + self.textMargins().left(), 0, self._room(), self.height())
         name, _, memory = self.text().rpartition(" ")
         if _MEMORY.fullmatch(memory) and not self.isModified():
-            memory = memory.replace("G", " G")  # as it stands beside the names that do not tell it
-            beside = paint.width(t.font("caption"), memory)
             box.setRight(box.right() + 5)  # as far as a detail comes to the icon
-            if paint.width(t.font("body"), name) + beside + 6 <= box.width():
-                paint.text(painter, box, name, t.font("body"), colour)
-                paint.text(painter, box, memory, t.font("caption"), t.ink3, paint.RIGHT)
-                return
+            # As it stands beside the names that do not tell it, or closer where that is all it takes.
+            for shown, gap in ((memory.replace("G", " G"), 6), (memory, 4)):
+                beside = paint.width(t.font("caption"), shown)
+                if paint.width(t.font("body"), name) + beside + gap <= box.width():
+                    paint.text(painter, box, name, t.font("body"), colour)
+                    paint.text(painter, box, shown, t.font("caption"), t.ink3, paint.RIGHT)
+                    return
             box.setRight(box.right() - 5)
         paint.text(painter, box, self._cut(self.text()), t.font("body"), colour)
 
@@ -295,5 +304,8 @@ class SearchEdit(QLineEdit):
             parts.pop()
             shown = f"{' '.join(parts)} …"
             if paint.width(font, shown) <= self._room():
-                return shown
+                # A long word cut within its letters says more than the short one before it.
+                within = QFontMetricsF(font).elidedText(name, Qt.TextElideMode.ElideRight, self._room())
+                letters = within.removeprefix(" ".join(parts)).strip(" …")
+                return within if len(letters) > 2 and not any(c.isdigit() for c in letters) else shown
         return name

@@ -256,26 +256,37 @@ class PageView(QTextBrowser):
         shape.setTopMargin(t.px(6))
         shape.setBottomMargin(t.px(10))
         shape.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
-        widths, least = [], 0.0
-        pad = 2 * t.px(5) + 2
-        for column in range(table.columns()):
-            cells = [table.cellAt(row, column) for row in range(table.rows())]
-            texts = [cell.firstCursorPosition().block().text() for cell in cells]
-            right = any(texts[1:]) and all(_NUMBER.fullmatch(text) for text in texts[1:])
+        columns = [[table.cellAt(row, c) for row in range(table.rows())] for c in range(table.columns())]
+        texts = [[cell.firstCursorPosition().block().text() for cell in cells] for cells in columns]
+        numbers = [any(said[1:]) and all(_NUMBER.fullmatch(text) for text in said[1:]) for said in texts]
+        parts = [
+            said if right else " ".join(said).split() for said, right in zip(texts, numbers, strict=True)
+        ]
+        role: Role = "body"
+        least = self._least(parts, role)
+        if sum(least) > self._room():  # smaller, before words break within
+            role = "caption"
+            least = self._least(parts, role)
+        for cells, right in zip(columns, numbers, strict=True):
             for row, cell in enumerate(cells):
-                self._dress_cell(cell, head=not row, right=right)
-            parts = texts if right else " ".join(texts).split()
-            wide = max((paint.width(t.font("body"), part) for part in parts), default=0.0) + pad
-            widths.append(math.ceil(wide) if right else 0)
-            least += wide
-        fits = least <= self._room()  # else numbers have to break as well
+                self._dress_cell(cell, head=not row, right=right, small=role == "caption")
+        widths = [math.ceil(wide) if right else 0 for wide, right in zip(least, numbers, strict=True)]
+        fits = sum(least) <= self._room()  # else numbers have to break as well
         fixed, free = QTextLength.Type.FixedLength, QTextLength.Type.VariableLength
         shape.setColumnWidthConstraints(
             [QTextLength(fixed if wide and fits else free, wide if fits else 0) for wide in widths]
         )
         table.setFormat(shape)
 
-    def _dress_cell(self, cell: QTextTableCell, *, head: bool, right: bool) -> None:
+    def _least(self, columns: list[list[str]], role: Role) -> list[float]:
+        """What each column takes so that none of its parts breaks, in pixels."""
+        t = theme()
+        pad = 2 * t.px(5) + 2
+        return [
+            max((paint.width(t.font(role), one) for one in parts), default=0.0) + pad for parts in columns
+        ]
+
+    def _dress_cell(self, cell: QTextTableCell, *, head: bool, right: bool, small: bool) -> None:
         t = theme()
         shape = cell.format().toTableCellFormat()
         shape.setBottomBorder(1)
@@ -287,11 +298,14 @@ class PageView(QTextBrowser):
             place = QTextBlockFormat()
             place.setAlignment(Qt.AlignmentFlag.AlignRight)
             cursor.mergeBlockFormat(place)
-        if head:
+        if head or small:
             cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
             letters = QTextCharFormat()
-            letters.setFont(t.font("caption"))
-            letters.setForeground(t.ink3)
+            if head:
+                letters.setFont(t.font("caption"))
+                letters.setForeground(t.ink3)
+            else:
+                letters.setFontPointSize(t.font("caption").pointSizeF())  # code keeps its letters
             cursor.mergeCharFormat(letters)
 
     def _break_code(self) -> None:

@@ -366,17 +366,18 @@ class LatencyOverUsers(PlotPane):
         panels = [part.panel for part in self.parts]
         if curves.full_at >= panels[0].x.end:
             return
-        text = self.words(f"plots.latency_over_users.{'batch_full' if curves.full_by_batch else 'full'}")
+        key = f"plots.latency_over_users.{'batch_full' if curves.full_by_batch else 'full'}"
         ink, step = draw.theme.ink3, draw.theme.px(8)
         sides: tuple[tuple[float, Align], ...] = ((7, "left"), (-7, "right"))
-        for panel in panels:
-            x, low = panel.px(curves.full_at), panel.rect.bottom() - draw.theme.px(11)
-            for dx, align in sides:
-                for row in range(int(panel.rect.height() // step) - 1):
-                    if draw.text_if_free(x + dx, low - step * row, text, ink, panel.rect, align=align):
-                        return
+        for text in (self.words(key), self.words(f"{key}_short")):
+            for panel in panels:
+                x, low = panel.px(curves.full_at), panel.rect.bottom() - draw.theme.px(11)
+                for dx, align in sides:
+                    for row in range(int(panel.rect.height() // step) - 1):
+                        if draw.text_if_free(x + dx, low - step * row, text, ink, panel.rect, align=align):
+                            return
         # A line without a name is a riddle: it stands on a plate where nothing is free.
-        panel = panels[0]
+        panel, text = panels[0], self.words(f"{key}_short")
         x, low = panel.px(curves.full_at), panel.rect.bottom() - draw.theme.px(11)
         dx, align = sides[0] if x < panel.rect.center().x() else sides[1]
         draw.fill(draw.rect_of(x + dx, low, text, "caption", align).adjusted(-2, 1, 2, -1), draw.theme.canvas)

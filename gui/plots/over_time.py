@@ -202,7 +202,7 @@ class OverTime(Canvas):
         )  # else it would press all points flat
         top = max(most, 1.15 * target if target is not None and near else 0.0, 1e-3)
         unit, factor = ("ms", 1e3) if top < 1.0 else ("s", 1.0)
-        frame.y = value_axis(top * factor, low=True)
+        frame.y = value_axis(top * factor, low=True, flat=frame.rect.height() < t.px(_LOW))
         frame.grid(draw)
         missed = took > target if target is not None else np.zeros(len(took), dtype=bool)
         again = fates.preempted[known] > 0

@@ -12,6 +12,7 @@ _COUNT_STEPS = (1, 2, 4, 5, 8, 10, 16, 20, 32, 40, 50, 64, 80)
 # Cost of a number of intervals, as a share of the axis's length; low panels prefer three.
 _TALL = {4: 0.0, 3: 0.08, 5: 0.12}
 _LOW = {3: 0.0, 4: 0.15, 2: 0.25}
+_FLAT = {2: 0.0, 3: 0.3, 1: 0.5}  # so low that four labels touch each other
 _SPANNED = {4: 0.0, 3: 0.08, 5: 0.08, 6: 0.2}
 
 
@@ -46,15 +47,15 @@ class Axis:
 UNIT = Axis(1.0, 0.25)
 
 
-def value_axis(wanted: float, *, low: bool = False) -> Axis:
-    """A nice axis that reaches ``wanted``: about four intervals, about three in a ``low`` panel."""
+def value_axis(wanted: float, *, low: bool = False, flat: bool = False) -> Axis:
+    """A nice axis that reaches ``wanted``: about four intervals, three where ``low``, two where ``flat``."""
     if not math.isfinite(wanted) or wanted <= 0:
         return UNIT
     power = math.floor(math.log10(wanted)) - 1
     steps = [m * 10.0**e for e in (power, power + 1) for m in _VALUE_STEPS]
     if power >= 0:
         steps += [1.2 * 10.0 ** (power + 1)]  # 12, 24, 36, 48: sizes of memory
-    return _best(steps, wanted, _LOW if low else _TALL)
+    return _best(steps, wanted, _FLAT if flat else _LOW if low else _TALL)
 
 
 _LEAST_SPAN = 0.25  # of the larger end: what hardly differs should not look far apart

@@ -104,8 +104,10 @@ class AdviceItem(QWidget):
         leading = (t.px(_TITLE) - QFontMetricsF(t.font("body_medium")).lineSpacing()) / 2
         painter.drawText(self._title_box.adjusted(0, leading, 1, 20), int(_WRAP.value), self.text.title)
         y = self._title_box.bottom() + t.px(6)
+        old = max((paint.width(t.font("body"), effect.old) for effect in self.text.effects), default=0.0)
+        old = max(old, float(t.px(_OLD)))
         for effect in self.text.effects:
-            self._row(painter, y, effect)
+            self._row(painter, y, effect, old)
             y += t.px(_ROW)
         if self.text.note:
             painter.setFont(t.font("caption"))
@@ -116,12 +118,11 @@ class AdviceItem(QWidget):
         paint.hairline(painter, _EDGE, self.height() - 1, self.width() - _EDGE, self.height() - 1, t.line)
         painter.end()
 
-    def _row(self, painter: QPainter, y: float, effect: EffectText) -> None:
+    def _row(self, painter: QPainter, y: float, effect: EffectText, wide: float) -> None:
         t = theme()
         high = t.px(_ROW)
         x = _EDGE + self.names_width + t.px(8)
         paint.text(painter, QRectF(_EDGE, y, self.names_width + 4, high), effect.name, t.font("body"), t.ink2)
-        wide = max(t.px(_OLD), paint.width(t.font("body"), effect.old))
         paint.text(painter, QRectF(x, y, wide + 1, high), effect.old, t.font("body"), t.ink2, paint.RIGHT)
         size = t.px(12)
         icons.draw(

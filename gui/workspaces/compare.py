@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, QSize, Qt, QTimer
+from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QCursor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
@@ -17,7 +17,7 @@ from gui.contents.compare import differences, line_of, names_of, table_text
 from gui.fields.choice_edit import Choice
 from gui.fields.segmented import Segmented
 from gui.frame.sizes import COLUMN_GAP, GUTTER, Sizes
-from gui.icons import icon
+from gui.icons import beside, beside_size
 from gui.pinned import Pin, letter
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
@@ -98,8 +98,8 @@ class CompareWorkspace(QWidget):
     def _restyle(self) -> None:
         t = theme()
         self.which.setFixedWidth(max(t.px(252), self.which.wanted_width()))
-        self.copy.setIcon(icon("copy"))
-        self.copy.setIconSize(QSize(t.px(16), t.px(16)))
+        self.copy.setIcon(beside("copy"))
+        self.copy.setIconSize(beside_size())
         self._cards_column.setContentsMargins(GUTTER, t.px(14), GUTTER, t.px(6))
         self.update()
 

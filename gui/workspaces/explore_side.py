@@ -12,7 +12,7 @@ from core.spec.scenario import Scenario
 from core.units import Shown, memory_size, memory_unit, show_count, show_time, three_digits
 from core.words import Words
 from gui.contents.explore import axis_name, own_value, scale_of, time_taken, with_unit
-from gui.icons import icon
+from gui.icons import beside, beside_size
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
 from gui.widgets.explore_legend import ExploreLegend
@@ -65,7 +65,8 @@ class ExploreSide(QWidget):
         self._restyle()
 
     def _restyle(self) -> None:
-        self.pin.setIcon(icon("pin"))
+        self.pin.setIcon(beside("pin"))
+        self.pin.setIconSize(beside_size())
 
     def show_legend(self, picture: Picture, limits: tuple[float, ...], question: Question) -> None:
         """Classes, hatch and outline, as far as they are in the picture."""

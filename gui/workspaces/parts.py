@@ -1,6 +1,6 @@
 """Plain surfaces and small print that workspaces are put together from."""
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
@@ -78,6 +78,18 @@ class ProgressBar(QWidget):
         policy.setRetainSizeWhenHidden(True)
         self.setSizePolicy(policy)
         self.hide()
+
+    def lie_over(self, page: QWidget) -> None:
+        """Along the upper edge of a page, whose parts stand where those of pages without a bar do."""
+        self.setParent(page)
+        page.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """As wide as the page."""
+        if event.type() == QEvent.Type.Resize and isinstance(watched, QWidget):
+            self.setGeometry(0, 0, watched.width(), self.height())
+            self.raise_()
+        return False
 
     def show_share(self, share: float | None) -> None:
         """A share between 0 and 1; None takes the bar away."""

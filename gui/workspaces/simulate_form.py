@@ -17,7 +17,6 @@ from gui.fields.segmented import Segmented
 from gui.forms import choices
 from gui.forms.row_group import Item, MoreRows, RowGroup
 from gui.forms.stands_for import stands_for
-from gui.icons import icon
 from gui.theme import theme
 from gui.widgets import paint
 from gui.workspaces.settings_form import SettingsForm
@@ -110,8 +109,8 @@ class SimulateForm(SettingsForm):
 
     def set_run_icon(self) -> None:
         """In the colour that the theme has on its accent."""
-        self.run.setIcon(icon("play", theme().on_accent))
-        self.run.setIconSize(QSize(theme().px(14), theme().px(14)))
+        self.run.setIcon(icons.beside("play", theme().on_accent))
+        self.run.setIconSize(icons.beside_size(14))
 
     # -- rows ------------------------------------------------------------------------------------
 

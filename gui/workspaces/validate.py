@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QSize, QTimer
+from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from core.errors import Problem
@@ -13,7 +13,7 @@ from core.evidence.run_log import Entry
 from core.units import show_count
 from gui.contents import validate as content
 from gui.frame.sizes import Sizes
-from gui.icons import icon
+from gui.icons import beside, beside_size
 from gui.theme import manager, theme
 from gui.work.background import Work
 from gui.work.boards import Board, Suggestion, View, essence, view_of
@@ -117,14 +117,13 @@ class ValidateWorkspace(QWidget):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.setSpacing(0)
-        outer.addWidget(self.bar)
         outer.addLayout(row, 1)
+        self.bar.lie_over(self)
 
     def _restyle(self) -> None:
-        t = theme()
         for button, drawing in ((self.form.add, "plus"), (self.form.more, "more")):
-            button.setIcon(icon(drawing))
-            button.setIconSize(QSize(t.px(16), t.px(16)))
+            button.setIcon(beside(drawing))
+            button.setIconSize(beside_size())
         self.update()
 
     # -- as one of the workspaces ----------------------------------------------------------------

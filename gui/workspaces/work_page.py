@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.errors import Problem
 from gui.frame.messages import Link
 from gui.frame.sizes import Sizes
-from gui.icons import icon
+from gui.icons import beside, beside_size
 from gui.theme import manager, theme
 from gui.work.background import Work
 from gui.workspaces.heading import Heading
@@ -127,15 +127,14 @@ class WorkPage(QWidget):
         row.addWidget(form)
         row.addWidget(Edge())
         row.addWidget(ground, 1)
-        outer.addWidget(self.bar)
         outer.addLayout(row, 1)
+        self.bar.lie_over(self)
         return column
 
     def _restyle(self) -> None:
-        t = theme()
         for button, picture, size in self._icons:
-            button.setIcon(icon(picture))
-            button.setIconSize(QSize(t.px(size), t.px(size)))
+            button.setIcon(beside(picture))
+            button.setIconSize(beside_size(size))
         self.update()
 
     # -- as one of the workspaces ----------------------------------------------------------------

@@ -245,7 +245,7 @@ def test_the_dotted_line_of_a_full_cache_always_has_its_name(qtbot, base, monkey
     monkeypatch.setattr(Draw, "vacant", lambda self, box: False)  # nothing is free
     pane.area.refresh()
     picture(pane)
-    assert Words(language)("plots.latency_over_users.full") in told
+    assert Words(language)("plots.latency_over_users.full_short") in told
 
 
 def test_ghosts_are_dashed_curves_of_other_scenarios(qtbot, base):
