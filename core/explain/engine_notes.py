@@ -1,5 +1,6 @@
 """Quiet notes on where the speeds come from: formats, profiles, what they inherit, what is assumed."""
 
+import re
 from typing import cast
 
 from core.explain.assumptions import assumptions
@@ -25,6 +26,14 @@ from core.words import Phrase, counted
 _GENERIC = "generic"
 _FASTER = 1.1  # a narrow format with a peak below this times that of 16 bits brings prefill nothing
 _SAME = {"ollama": "llamacpp"}  # engines that share the profiles of another
+_WORK = r"(?P<work>[^,: ]+ [0-9a-f]{7})"
+_SOURCES = {
+    "source_fitted": re.compile(
+        _WORK + r", measured kernels \((?P<licence>.+?)\), fitted, (?P<release>.+?) on (?P<devices>.+?)"
+        r"(?: \([a-zA-Z0-9 ]+ from (?P<other>\S+ [^: ]+).*\)|, (?:fractions )?of .+)?"
+    ),
+    "source_rates": re.compile(_WORK + ": best matrix rates (?P<rates>.+) of peak"),
+}
 COMPUTE_LABELS = {
     "fp32": "FP32",
     "tf32": "TF32",
@@ -207,10 +216,20 @@ def profile_sources(scenario: Scenario) -> tuple[Phrase, ...]:
     if engine not in SERVER_ENGINES:
         return ()  # what local profiles rest on is said in the notes
     return tuple(
-        Phrase("engine_notes.source", {"profile": profile_label(name), "source": told.partition(";")[0]})
+        _source(profile_label(name), told.partition(";")[0])
         for name, told in sources_of(engine, scenario.accelerator)
         if not told.startswith("as its parent")  # which is named by itself
     )
+
+
+def _source(profile: Phrase, told: str) -> Phrase:
+    """A source in the reader's language, where it has one of the two usual forms; else as it is written."""
+    for key, form in _SOURCES.items():
+        if found := form.fullmatch(told):
+            values = {name: text.replace(" and ", ", ") for name, text in found.groupdict().items() if text}
+            besides = "_besides" if "other" in values else ""
+            return Phrase(f"engine_notes.{key}{besides}", {"profile": profile, **values})
+    return Phrase("engine_notes.source", {"profile": profile, "source": told})
 
 
 def profile_label(name: str) -> Phrase:

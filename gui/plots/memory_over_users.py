@@ -19,6 +19,7 @@ from gui.plots.length_grip import length_grip
 from gui.plots.measured_marks import Marks
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
 from gui.theme import Role
+from gui.widgets.device_words import of_device
 from gui.widgets.ledger_content import counted_users
 
 _THIN: tuple[LineKey, ...] = ("activations", "graphs", "runtime")
@@ -30,6 +31,11 @@ class MemoryOverUsers(PlotPane):
 
     key = "memory_over_users"
     quantity = "concurrent_users"
+
+    def caption(self) -> str:
+        """Of GPUs or of processors."""
+        of = self.estimate.scenario if self.estimate is not None else None
+        return of_device(of, self.words, "plots.memory_over_users.caption", unit=memory_unit())
 
     def build(self) -> None:
         """Areas from below: weights, thin bands, cache; then lines."""

@@ -19,6 +19,7 @@ from core.units import (
     time_in,
 )
 from core.words import Words
+from gui.widgets.device_words import of_device
 
 CARD_KEYS = (
     "time_to_first_token",
@@ -194,7 +195,7 @@ def _memory(estimate: Estimate, words: Words) -> Card:
     gap = f"{over:.2f}" if over < 10 else three_digits(over)
     card = Card(
         "memory_per_device",
-        name=words("cards.memory_per_device.name"),
+        name=of_device(estimate.scenario, words, "cards.memory_per_device.name"),
         value=shown.number,
         unit=shown.unit,
         state="" if ledger.fits else "bad",

@@ -8,6 +8,7 @@ from core.memory.ledger import Ledger, LineKey
 from core.results import Estimate
 from core.units import hundredths, memory_size, memory_unit, show_count
 from core.words import Words, counted, percent
+from gui.widgets.device_words import of_device
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,9 @@ def _caption(estimate: Estimate, words: Words) -> str:
     if count == 1:
         return words("ledger.caption_one", unit=memory_unit())
     if count == 2:
-        return words("ledger.caption_two", unit=memory_unit())
-    return words("ledger.caption_many", unit=memory_unit(), last=show_count(count - 1))
+        return of_device(estimate.scenario, words, "ledger.caption_two", unit=memory_unit())
+    last = show_count(count - 1)
+    return of_device(estimate.scenario, words, "ledger.caption_many", unit=memory_unit(), last=last)
 
 
 def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
@@ -110,7 +112,7 @@ def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
         tuple(rows),
         _caption(estimate, words),
         words("ledger.shares"),
-        _spoken(rows, words),
+        _spoken(estimate, rows, words),
     )
 
 
@@ -173,7 +175,7 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
         tuple(rows),
         _caption(estimate, words),
         words("ledger.shares"),
-        _spoken(rows, words),
+        _spoken(estimate, rows, words),
     )
 
 
@@ -194,9 +196,14 @@ def _budget_word(estimate: Estimate) -> str:
     return f"{use:.2f} × {_two(round(ledger.device_bytes / _cent()))}"
 
 
-def _spoken(rows: list[Row], words: Words) -> str:
+def title_of(estimate: Estimate | None, words: Words) -> str:
+    """What the account is of."""
+    return of_device(estimate.scenario if estimate is not None else None, words, "ledger.title")
+
+
+def _spoken(estimate: Estimate, rows: list[Row], words: Words) -> str:
     return words(
         "units.told",
-        name=words("ledger.title"),
+        name=title_of(estimate, words),
         value=words.listed(f"{row.name} {row.value}" for row in rows),
     )

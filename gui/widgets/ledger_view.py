@@ -9,7 +9,7 @@ from core.results import Estimate
 from core.words import Words
 from gui.theme import Theme, manager, theme
 from gui.widgets import paint
-from gui.widgets.ledger_content import Account, Row, account_of
+from gui.widgets.ledger_content import Account, Row, account_of, title_of
 
 _LEAST_ROW, _MOST_ROW, _MOST_ROW_LARGE = 16, 22, 28
 _SHARES_FROM = 520  # width from which the shares are shown
@@ -53,7 +53,7 @@ class LedgerView(QWidget):
         self.setObjectName("ledger")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.setAccessibleName(words("ledger.title"))
+        self.setAccessibleName(title_of(None, words))
         manager.changed.connect(self.updateGeometry)
 
     @property
@@ -70,13 +70,14 @@ class LedgerView(QWidget):
         if self._account is None or len(account.rows) != len(self._account.rows):
             self.updateGeometry()
         self._account = account
+        self.setAccessibleName(title_of(estimate, self._words))
         self.setAccessibleDescription(account.spoken)
         self.update()
 
     def set_words(self, words: Words) -> None:
         """Speak another language."""
         self._words = words
-        self.setAccessibleName(words("ledger.title"))
+        self.setAccessibleName(title_of(self._estimate, words))
         if self._estimate is not None:
             self.show_estimate(self._estimate)
 
@@ -114,7 +115,8 @@ class LedgerView(QWidget):
         painter.fillRect(self.rect(), t.canvas)
         small = self._density == "small"
         title = QRectF(0, 0, self.width(), t.px(20))
-        used = paint.text(painter, title, self._words("ledger.title"), t.font("body_semibold"), t.ink)
+        name = title_of(self._estimate, self._words)
+        used = paint.text(painter, title, name, t.font("body_semibold"), t.ink)
         account = self._account
         if account is not None:
             if small:
