@@ -110,7 +110,7 @@ def test_suspects_come_by_what_they_explain(two_cards, factor):
     left = [one.what_if.after for one in found.suspects if one.what_if is not None]
     assert left == sorted(left)
     if factor > 1:
-        assert len(left) > 2
+        assert len(left) >= 2
 
 
 def test_weights_that_do_not_fit_or_are_wider_explain_no_faster_token(two_cards):
