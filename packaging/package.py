@@ -29,7 +29,7 @@ ROOT = HERE.parent
 BUILD = ROOT / "build"
 FROZEN = BUILD / "frozen" / "inferometer"
 PACKAGES = BUILD / "packages"
-MOST_PACKED = 50 * 2**20
+MOST_PACKED = 50 * 10**6
 
 
 def version() -> str:
@@ -89,9 +89,7 @@ def timed(path: Path, make) -> None:
     """Make a package, say how large it is and how long it took."""
     begun = time.monotonic()
     make()
-    print(
-        f"   {path.name}: {path.stat().st_size / 2**20:.1f} MB, {time.monotonic() - begun:.0f} s", flush=True
-    )
+    print(f"   {path.name}: {path.stat().st_size / 1e6:.1f} MB, {time.monotonic() - begun:.0f} s", flush=True)
 
 
 def write_sums(packages: list[Path]) -> None:
@@ -123,7 +121,7 @@ def main() -> int:
     write_sums(packages)
     heavy = [path.name for path in packages if path.stat().st_size > MOST_PACKED]
     if heavy and options.system == "linux":
-        print(f"   too large: {', '.join(heavy)}; at most {MOST_PACKED // 2**20} MB are promised")
+        print(f"   too large: {', '.join(heavy)}; at most {MOST_PACKED // 10**6} MB are promised")
         return 1
     if options.system != "linux" or options.no_check:
         return 0

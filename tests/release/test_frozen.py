@@ -46,6 +46,7 @@ def test_what_no_user_needs_is_left_out() -> None:
     names = {path.name for path in FOLDER.rglob("*")}
     unwanted = ("libQt6Network", "libQt6Qml", "libgtk-3", "libcrypto", "_tkinter", "libGL.so", "pytest")
     unwanted += ("libssl", "_ssl", "PySide6.QtNetwork", "QtNetwork", "Qt6Network")
+    unwanted += ("libQt6OpenGL", "QtOpenGL", "libQt6EglFS", "libqxcb-glx", "libqxcb-egl")
     unwanted += ("_socket", "_multiprocessing", "_posixshmem", "_asyncio")
     assert not {name for name in names if name.startswith(unwanted)}
 
