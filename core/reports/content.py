@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import resources
 from core.explain.derivation import Derivation, derive
 from core.explain.engine_notes import engine_notes
 from core.explain.figures import Unit, shown
@@ -12,6 +11,7 @@ from core.planning.compare import cost_values, difference_table
 from core.planning.suggestion import lead
 from core.quantities import Range
 from core.reports.plots import Picture, pictures_of
+from core.reports.title import report_title
 from core.results import Estimate
 from core.units import (
     Shown,
@@ -102,14 +102,10 @@ class Report:
 def report_of(point: Estimate, words: Words, with_advice: bool = True) -> Report:
     """The report of an estimate."""
     scenario = point.scenario
-    name = (
-        _own_name(scenario.name, words)
-        or f"{scenario.model.name}, {scenario.deployment.accelerators} × {scenario.accelerator.name}"
-    )
     suggestions = advise(scenario, point) if with_advice else ()
     workings = (derive(point, key) for key in CARDS)
     return Report(
-        name=name,
+        name=report_title(scenario, words),
         state=point.verdict.state,
         verdict=words.phrase(point.verdict.headline),
         detail=words.phrase(point.verdict.detail),
@@ -124,15 +120,6 @@ def report_of(point: Estimate, words: Words, with_advice: bool = True) -> Report
         sources=_sources(point, words),
         made_by=words("reports.made_by", version=VERSION),
     )
-
-
-def _own_name(name: str, words: Words) -> str:
-    """The name that was given, of a sample that kept its own in the reader's language."""
-    english = Words("en")
-    keys = (
-        f"samples.{file[len('samples/') : -len('.json')]}" for file in resources.names("samples", ".json")
-    )
-    return next((words(key) for key in keys if english(key) == name), name)
 
 
 def said(value: Shown | Phrase, words: Words) -> str:
@@ -217,7 +204,9 @@ def _metrics(point: Estimate, words: Words) -> Table:
 def _precise(value: float, unit: Unit) -> Shown:
     if unit == "s":
         return show_time(value)
-    if unit in ("count", "tokens"):
+    if unit == "tokens":
+        return Shown(f"{value:,.0f}", "tok")  # what an engine prints at its start, to the token
+    if unit == "count":
         return Shown(show_count(value), "")
     if unit == "GiB":
         return Shown(three_digits(value / memory_size()), memory_unit())

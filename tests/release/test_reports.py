@@ -14,9 +14,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from core import cli
+from core.catalog.accelerators import load_accelerator
 from core.errors import InferometerError
 from core.estimator import estimate
 from core.files import scenario_file
+from core.planning.compare import difference_table
 from core.reports.as_csv import harmless, report_csv
 from core.reports.as_html import _with_links, report_html, without_stops
 from core.reports.as_markdown import report_markdown
@@ -442,6 +444,26 @@ def test_a_sample_is_called_in_the_reader_s_language_and_others_by_their_own_nam
     assert report_of(points["32b"], Words("zh_CN")).name == "两张 RTX 3090 上的 Qwen3-32B"
     assert report_of(points["32b"], WORDS).name == "Qwen3-32B on two RTX 3090"
     assert report_of(points["nasty"], Words("zh_CN")).name == NASTY
+
+
+def test_a_sample_with_other_devices_is_called_by_what_it_is_of_now(points):
+    card = load_accelerator("RTX 5090")
+    other = report_of(estimate(with_values(points["32b"].scenario, {"accelerator": card})), WORDS)
+    assert other.name == "Qwen3-32B on 2 × RTX 5090"
+    three = with_values(points["8b"].scenario, {"deployment.accelerators": 3})
+    assert report_of(estimate(three), Words("zh_CN")).name == "3 × RTX 4090 上的 Llama-3.1-8B-Instruct"
+    own = with_values(points["32b"].scenario, {"accelerator": card, "name": "Our cards"})
+    assert report_of(estimate(own), WORDS).name == "Our cards"
+
+
+@pytest.mark.parametrize("name", ["8b", "32b", "v3"])
+def test_tokens_of_the_cache_are_told_to_the_token_as_in_compare(points, name):
+    """What an engine prints at its start is laid beside it: three digits would not do."""
+    point = points[name]
+    told = {row[0]: row[1] for row in report_of(point, WORDS, with_advice=False).metrics.rows}
+    shown = next(row for row in difference_table([point], only_differences=False) if row.key == "kv_tokens")
+    assert told[WORDS("derivation.titles.kv_tokens")] == str(shown.cells[0].shown)
+    assert f"{point.capacity.kv_tokens:,}" in told[WORDS("derivation.titles.kv_tokens")]
 
 
 def test_a_chinese_report_calls_figures_by_one_name(points):

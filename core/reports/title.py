@@ -1,0 +1,36 @@
+"""What a report is called: by the scenario's own name, while that still says what the scenario is of."""
+
+import json
+from functools import cache
+
+import resources
+from core.spec.scenario import Scenario
+from core.units import show_count
+from core.words import Words
+
+Subject = tuple[str, str, int]  # model, device, devices
+
+
+def report_title(scenario: Scenario, words: Words) -> str:
+    """The name that was given, of a sample in the reader's language; a sample whose model or devices
+    are others by now, and what has no name, are called by these."""
+    sample = _samples().get(scenario.name)
+    if scenario.name and sample is None:
+        return scenario.name
+    subject = (scenario.model.name, scenario.accelerator.name, scenario.deployment.accelerators)
+    if sample is not None and sample[1] == subject:
+        return words(sample[0])
+    model, device, count = subject
+    hardware = device if count == 1 else f"{show_count(count)} × {device}"
+    return words("window.scenario_title", model=model, hardware=hardware)
+
+
+@cache
+def _samples() -> dict[str, tuple[str, Subject]]:
+    """The samples by the names in their files: key of the name in words, and what it is of."""
+    found = {}
+    for file in resources.names("samples", ".json"):
+        tree = json.loads(resources.read_text(file))
+        subject = (tree["model"]["name"], tree["accelerator"]["name"], tree["deployment"]["accelerators"])
+        found[tree["name"]] = (f"samples.{file[len('samples/') : -len('.json')]}", subject)
+    return found
