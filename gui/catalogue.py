@@ -39,9 +39,9 @@ class Catalogue(QObject):
 
     # -- models ----------------------------------------------------------------------------------
 
-    def search_models(self, query: str) -> list[CatalogModel]:
-        """Models that answer, best first."""
-        return models.search_models(query, _MOST_HITS, self._folders("models"))
+    def search_models(self, query: str, mend: bool = True) -> list[CatalogModel]:
+        """Models that answer, best first; with ``mend`` also to words that are like theirs."""
+        return models.search_models(query, _MOST_HITS, self._folders("models"), mend)
 
     def model(self, name: str) -> Model:
         """The model with this name.  Raises NotFound."""
@@ -63,9 +63,9 @@ class Catalogue(QObject):
 
     # -- devices ---------------------------------------------------------------------------------
 
-    def search_accelerators(self, query: str) -> list[Accelerator]:
-        """Devices that answer, best first."""
-        return accelerators.search_accelerators(query, _MOST_HITS, self._folders("accelerators"))
+    def search_accelerators(self, query: str, mend: bool = True) -> list[Accelerator]:
+        """Devices that answer, best first; with ``mend`` also to words that are like theirs."""
+        return accelerators.search_accelerators(query, _MOST_HITS, self._folders("accelerators"), mend)
 
     def accelerator(self, name: str) -> Accelerator:
         """The device with this name.  Raises NotFound."""

@@ -83,11 +83,14 @@ def load_accelerator(name: str, folders: Folders | None = None) -> Accelerator:
 
 
 def search_accelerators(
-    query: str, limit: int | None = None, folders: Folders | None = None
+    query: str, limit: int | None = None, folders: Folders | None = None, mend: bool = True
 ) -> list[Accelerator]:
-    """Devices that answer ``query``, best first; of equally good ones the newest first."""
+    """Devices that answer ``query``, best first; of equally good ones the newest first.
+
+    ``mend``: as for models.
+    """
     catalogue = _catalogue(folders)
-    return [catalogue.accelerators[key] for key in search(catalogue.searchable, query, limit)]
+    return [catalogue.accelerators[key] for key in search(catalogue.searchable, query, limit, mend)]
 
 
 def forget() -> None:

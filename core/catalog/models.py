@@ -211,11 +211,16 @@ def _loaded(name: str, folders: Folders) -> Model:
     return _build(catalogue.entries[found])
 
 
-def search_models(query: str, limit: int | None = None, folders: Folders | None = None) -> list[CatalogModel]:
-    """Models that answer ``query``, best first; of equally good ones the newest first."""
+def search_models(
+    query: str, limit: int | None = None, folders: Folders | None = None, mend: bool = True
+) -> list[CatalogModel]:
+    """Models that answer ``query``, best first; of equally good ones the newest first.
+
+    ``mend``: a word that none has is taken for one that is like it.
+    """
     catalogue = _catalogue(folders)
     by_id = {model.id: model for model in catalogue.models}
-    return [by_id[key] for key in search(catalogue.searchable, query, limit)]
+    return [by_id[key] for key in search(catalogue.searchable, query, limit, mend)]
 
 
 def forget() -> None:

@@ -87,8 +87,8 @@ def _chinese_names() -> Mapping[str, str]:
     return dict(sorted(names.items(), key=lambda item: -len(item[0])))
 
 
-def _in_latin(query: str) -> str:
-    """The query with known Chinese names as the catalogue has them."""
+def in_latin(query: str) -> str:
+    """A query with known Chinese names as the catalogue has them."""
     if query.isascii():
         return query
     for name, latin in _chinese_names().items():
@@ -123,14 +123,21 @@ def _match(entry: Searchable, query: str, asked: Sequence[str]) -> int | None:
     return None
 
 
-def search(entries: Iterable[Searchable], query: str, limit: int | None = None) -> list[str]:
+def is_size(word: str) -> bool:
+    """Whether a word states a number of parameters or of bytes: "671b", "8x7b", "80gb"."""
+    return _SIZE.fullmatch(word) is not None
+
+
+def search(
+    entries: Iterable[Searchable], query: str, limit: int | None = None, mend: bool = True
+) -> list[str]:
     """Keys of the entries that answer ``query``, best first; all of them for an empty query.
 
-    Number formats ("4 bit", "AWQ", "Q4_K_M") are passed over where no name has them; a word that no
-    entry has is taken for the most alike one.
+    Number formats ("4 bit", "AWQ", "Q4_K_M") are passed over where no name has them; with ``mend`` a word
+    that no entry has is taken for the most alike one.
     """
     pool = list(entries)
-    query = _in_latin(query[:_MAX_QUERY])
+    query = in_latin(query[:_MAX_QUERY])
     parts = _OTHER_LETTERS.findall(query.lower())
     if parts:
         pool = [entry for entry in pool if _written(entry, parts)]
@@ -142,7 +149,7 @@ def search(entries: Iterable[Searchable], query: str, limit: int | None = None) 
     if not found and tokens(plain):
         asked = tokens(plain)
         found = _ranked(pool, compact(plain), asked)
-    if not found or _in_the_midst(pool, found[0], compact(query), asked):
+    if mend and (not found or _in_the_midst(pool, found[0], compact(query), asked)):
         found = list(dict.fromkeys((*_mended(pool, asked), *found)))
     return found[:limit]
 

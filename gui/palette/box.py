@@ -15,6 +15,7 @@ from gui.widgets import paint
 
 _WIDE, _ROW, _MOST_ROWS, _EDGE = 520, 30, 11, 5
 _MOST_FOUND = 60
+_BEFORE_PARTLY = 4  # hits before a question of which words were not understood
 _COMMANDS_ONLY = ">"
 _MOST_TYPED = 200
 _LONGEST = 16_384  # of a pasted command or configuration
@@ -26,6 +27,7 @@ _ICONS: dict[Kind, str] = {
     "gpu": "chip",
     "sample": "new",
     "file": "open",
+    "unread": "help",
 }
 
 
@@ -155,8 +157,12 @@ class Palette(QWidget):
         ranked.sort(key=lambda item: item[:2])
         asked = [] if commands else self._sources.asked(query)
         stated = None if commands else self._sources.stated(query)
+        hits = [found for _, _, found in ranked]
+        partly = any(entry.kind == "unread" for entry in asked)
+        if partly and hits:  # all of it is known as something else
+            return [*hits[:_BEFORE_PARTLY], *map(Found, asked), *hits[_BEFORE_PARTLY:]][:_MOST_FOUND]
         first = [Found(entry) for entry in (stated, *asked) if entry is not None]
-        return [*first, *(found for _, _, found in ranked)][:_MOST_FOUND]
+        return [*first, *hits][:_MOST_FOUND]
 
     def _fit(self, query: str, entry: Entry) -> Match | None:
         """Within the name, else within all that is known of it."""
@@ -169,7 +175,8 @@ class Palette(QWidget):
         heap = f" {entry.context} {entry.words} {entry.also} {entry.name}".lower()
         asked = query.lower().split()
         if asked and all(f" {word}" in heap or (not word.isascii() and word in heap) for word in asked):
-            called = Match(1.5 * len(query), ())
+            in_name = sum(len(word) for word in asked if word in entry.name.lower())
+            called = Match(1.5 * len(query) + in_name, ())
             return called if scattered is None or called.score > scattered.score else scattered
         return scattered
 

@@ -1,53 +1,47 @@
 """A whole question typed into the search: "qwen3-32b 4 bit 2x3090 16 users 16k" sets all of it at once.
 
-Read are numbers with what they count, formats by their common names, and the names of a model and a device;
-a text with any other word in it is no question.
+Read are terms (``gui.palette.terms``) and the names of a model and a device; words that are neither, nor
+filling between them, are named beside what was understood.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from core.catalog.search import in_latin, is_size
 from core.errors import InferometerError
 from core.spec.accelerator import Accelerator
 from core.spec.change import with_value
-from core.spec.formats import WEIGHT_FORMATS
+from core.spec.engine import EngineName
+from core.spec.formats import WEIGHT_FORMATS, gguf_key
 from core.spec.model import Model
 from core.spec.scenario import Scenario
-from core.spec.support import nearest_weights
-from core.units import parse_quantity, show_count, show_tokens
+from core.spec.support import nearest_cache, nearest_weights, releases_of, weight_formats_of
+from core.units import editable, show_count, show_tokens
 from core.words import Words, counted
 from gui.catalogue import Catalogue
-from gui.forms.consequences import Changes, accelerator_changes, count_changes, model_changes, preset_changes
-from gui.forms.layouts import layout_of
+from gui.forms.choices import engine_label
+from gui.forms.consequences import (
+    Changes,
+    accelerator_changes,
+    count_changes,
+    engine_changes,
+    layout_changes,
+    model_changes,
+    preset_changes,
+    published_format,
+)
+from gui.forms.layouts import Layout, layout_of
+from gui.palette.terms import MOST_DEVICES, NUMBERS, Terms
 
 Step = Callable[[Scenario], Changes]
+Parts = list[tuple[str, Step]]
 _LONGEST_NAME = 4  # words of a device's name
-_MOST_DEVICES, _MOST_USERS = 4096, 10**6
-_NUMBERS = {
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "eight": 8,
-    "一": 1,
-    "两": 2,
-    "双": 2,
-    "四": 4,
-    "八": 8,
-}
-_COUNT = rf"\d+|{'|'.join(_NUMBERS)}"
-_BITS = re.compile(r"(?<![\w.-])([48])\s*[- ]?(?:bits?\b|位|比特)")
-_FORMAT = re.compile(r"(?<![\w-])(int4|int8|fp8|bf16|fp16|awq|gptq|nvfp4|mxfp4)(?![\w-])")
-_USERS = re.compile(r"(\d+)\s*(?:concurrent\s+)?(?:users?\b|个?用户|并发|人)|(?:users|并发)\s*(\d+)(?![\w.])")
-_LENGTH = re.compile(
-    r"(?<![\w.-])(\d{1,7}(?:\.\d{1,3})?\s*[km])(?![\w-])\s*(?:tokens?|context|prompts?|ctx|上下文)?|(\d{3,7})\s*tokens?\b"
-)
-_TIMES = re.compile(rf"(?<![\w.-])({_COUNT})\s*(?:[x×*]|张|块|卡)\s*(?=[a-z\d])")
+_LONGEST_MODEL = 8
 # Words of a sentence around the names.
 _FILLING = re.compile(
-    "a|an|the|on|in|of|at|for|with|and|to|does|do|it|is|fit|fits|run|runs|will|can|gpu|gpus|cards?|each|"
-    "在|上|用|能|吗|放|跑|运行|和|每"
+    "a|an|the|on|in|of|at|for|with|and|to|does|do|it|is|fit|fits|run|runs|will|can|gpu|gpus|cards?|each|tokens?"
+    "|(?:在|上|下|用|能|吗|放|跑|运行|和|每|个|张|卡|的|部署|推理|多少|几|上下文|长度)+"
 )
 _KEYS = {
     "4": "awq_g128",
@@ -57,6 +51,10 @@ _KEYS = {
     "gptq": "gptq_g128",
     "int8": "w8a8",
 }
+# Formats that a common name means where a model is published in one of them.
+_ALSO_MEANT = {"fp8": ("fp8_block",), "8": ("fp8_block",)}
+_BETWEEN = re.compile(r"(?<=[\w.+-])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])(?=[a-z0-9])")
+_MARKS = re.compile(r"[?？,，。;；、：!！()（）]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +63,7 @@ class Question:
 
     parts: tuple[str, ...]
     steps: tuple[Step, ...]
+    unknown: tuple[str, ...] = ()  # words that say nothing known, as typed
 
     def changes(self, scenario: Scenario) -> Changes:
         """Everything to set, with what follows from each.  Raises InferometerError."""
@@ -89,45 +88,122 @@ class Question:
 
 def question_of(text: str, scenario: Scenario, shelf: Catalogue, words: Words) -> Question | None:
     """The question that a text asks; None for a text that is none, or nothing but one name."""
-    rest = " ".join(re.sub(r"[?？,，。;；]", " ", text.lower()).split())
-    rest, key = _taken(_FORMAT, *_taken(_BITS, rest))
-    rest, users = _taken(_USERS, rest)
-    rest, length = _taken(_LENGTH, rest)
-    left = _TIMES.sub(r" \1 ", rest).split()
+    terms = Terms(" ".join(_MARKS.sub(" ", text.lower()).split()))
+    left = _BETWEEN.sub(" ", in_latin(terms.rest)).split()
     device, count, left = _device(left, shelf)
     left = [word for word in left if not _FILLING.fullmatch(word)]
-    model = _model(left, shelf) if left else None
-    if left and model is None:
-        return None
-    found: list[tuple[str, Step]] = []  # in the order in which one may change what comes after
+    model, unknown = _model(left, shelf)
+    count = terms.devices if terms.devices is not None else count
+    found: Parts = []  # in the order in which one may change what comes after
     if model is not None:
         found.append((model.name, lambda s: model_changes(s, model)))
+    found += _engine_part(terms, scenario, words)
+    found += _hardware_parts(terms, device, count)
+    found += _precision_parts(terms, scenario, model)
+    found += _work_parts(terms, words)
+    found += _target_parts(terms, words)
+    alone = len(found) == 1 and not terms.weights
+    bare = model is not None or (device is not None and count is None) or terms.engine is not None
+    if not found or (alone and bare):
+        return None  # a name alone is found as such
+    unknown = tuple(dict.fromkeys((*unknown, *terms.refused)))
+    return Question(tuple(part for part, _ in found), tuple(step for _, step in found), unknown)
+
+
+def _engine_part(terms: Terms, scenario: Scenario, words: Words) -> Parts:
+    """The engine that was named, or one that loads the files that were named."""
+    name: EngineName = terms.engine or scenario.engine.name
+    if terms.gguf and gguf_key(terms.gguf) in WEIGHT_FORMATS:
+        name = name if gguf_key(terms.gguf) in weight_formats_of(name) else "llamacpp"
+    if name == scenario.engine.name:
+        # Said, but as it is: it is confirmed.
+        return [(engine_label(name, scenario.engine.version, words), lambda _s: [])] if terms.engine else []
+    release = releases_of(name)[0]
+    return [(engine_label(name, release, words), lambda s: engine_changes(s, f"{name} {release}"))]
+
+
+def _hardware_parts(terms: Terms, device: Accelerator | None, count: int | None) -> Parts:
+    found: Parts = []
     if device is not None:
         found.append((_hardware_text(device, count), _device_step(device, count)))
-    if key:
-        wanted = nearest_weights(scenario.engine.name, _KEYS.get(key, key))
-        found.append(
-            (WEIGHT_FORMATS[wanted].label.split(",")[0], lambda _scenario: [("precision.weights", wanted)])
-        )
-    if users and 1 <= int(users) <= _MOST_USERS:
-        number = int(users)
-        found.append((words.phrase(counted("units.users", number)), _users_step(number)))
-    if length:
-        tokens = max(1, round(parse_quantity(length, "tokens")))
-        found.append((words("compare.prompt", tokens=show_tokens(tokens)), _length_step(tokens)))
-    bare = model is not None or (device is not None and count is None)
-    if not found or (len(found) == 1 and bare):
-        return None  # a name alone is found as such
-    return Question(tuple(part for part, _ in found), tuple(step for _, step in found))
+    elif count is not None:
+        found.append((f"{show_count(count)} × GPU", lambda s: count_changes(s, count, layout_of(s))))
+    if terms.layout.keys() & {"tp", "pp", "ep"}:
+        said = " ".join(f"{name.upper()} {size}" for name, size in terms.layout.items())
+        found.append((said, _layout_step(terms.layout, count)))
+    return found
 
 
-def _taken(pattern: re.Pattern[str], text: str, before: str = "") -> tuple[str, str]:
-    """The text without what the pattern found, and that; ``before`` where something was found already."""
-    found = pattern.search(text)
-    if found is None or before:
-        return text, before
-    said = next(group for group in found.groups() if group)
-    return f"{text[: found.start()]} {text[found.end() :]}", said
+def _layout_step(said: dict[str, int], count: int | None) -> Step:
+    """The layout that was named; the number of devices follows where nobody said it and it does not fit."""
+
+    def step(scenario: Scenario) -> Changes:
+        now, experts = layout_of(scenario), said.get("ep", 1)
+        tensor = said.get("tp", now.tensor if now.tensor % experts == 0 else experts)
+        stages = said.get("pp", now.pipeline if "tp" not in said else 1)
+        devices = now.devices
+        changes: Changes = []
+        if count is None and devices % (tensor * stages):
+            devices = tensor * stages
+            changes.append(("deployment.accelerators", devices))
+        changes += layout_changes(scenario, Layout(devices, tensor, stages))
+        return [*changes, ("deployment.expert_parallel", experts)] if "ep" in said else changes
+
+    return step
+
+
+def _precision_parts(terms: Terms, scenario: Scenario, model: Model | None) -> Parts:
+    found: Parts = []
+    engine: EngineName = terms.engine or scenario.engine.name
+    wanted = ""
+    if terms.gguf and gguf_key(terms.gguf) in WEIGHT_FORMATS:
+        wanted = gguf_key(terms.gguf)
+    elif terms.weights:
+        published = published_format(model or scenario.model)
+        meant = published in _ALSO_MEANT.get(terms.weights, ())
+        wanted = published if meant else _KEYS.get(terms.weights, terms.weights)
+        wanted = nearest_weights(engine, wanted)
+    if wanted:
+        label = WEIGHT_FORMATS[wanted].label.split(",")[0]
+        found.append((label, lambda _scenario: [("precision.weights", wanted)]))
+    elif terms.gguf:
+        terms.refused.append(terms.gguf)
+    if terms.cache:
+
+        def cache_step(scenario: Scenario) -> Changes:
+            near = nearest_cache(scenario.engine.name, terms.cache, scenario.precision.weights)
+            return [("precision.kv_cache", near)]
+
+        found.append((f"KV {terms.cache.upper()}", cache_step))
+    return found
+
+
+def _work_parts(terms: Terms, words: Words) -> Parts:
+    found: Parts = []
+    if terms.users is not None:
+        found.append((words.phrase(counted("units.users", terms.users)), _users_step(terms.users)))
+    elif terms.request_rate is not None:
+        rate = terms.request_rate
+        load: Changes = [("workload.load", "requests"), ("workload.request_rate", rate)]
+        found.append((words("palette.rate", rate=editable(rate, "1/s")), lambda _s: load))
+    prompt, output = terms.prompt_tokens, terms.output_tokens
+    if prompt is not None or output is not None:
+        said = [words("compare.prompt", tokens=show_tokens(prompt))] if prompt is not None else []
+        said += [words("palette.output", tokens=show_tokens(output))] if output is not None else []
+        found.append((" · ".join(said), _length_step(prompt, output)))
+    return found
+
+
+def _target_parts(terms: Terms, words: Words) -> Parts:
+    found: Parts = []
+    if (first := terms.first_token_s) is not None:
+        said = words("palette.first_token", limit=f"{editable(first, 's')} s")
+        found.append((said, lambda _s: [("targets.time_to_first_token_s", first)]))
+    if terms.per_token_s is not None:
+        limit = 1000 * terms.per_token_s
+        said = words("palette.per_token", limit=f"{editable(limit, 'ms')} ms")
+        found.append((said, lambda _s: [("targets.time_per_output_token_ms", limit)]))
+    return found
 
 
 def _bare(name: str) -> str:
@@ -143,8 +219,8 @@ def _device(left: list[str], shelf: Catalogue) -> tuple[Accelerator | None, int 
             if device is None:
                 continue
             before = left[start - 1] if start else ""
-            count = int(before) if before.isdecimal() else _NUMBERS.get(before)
-            if count is not None and not 1 <= count <= _MOST_DEVICES:
+            count = int(before) if before.isdecimal() else NUMBERS.get(before)
+            if count is not None and not 1 <= count <= MOST_DEVICES:
                 return None, None, left
             first = start if count is None else start - 1
             return device, count, [*left[:first], *left[start + size :]]
@@ -161,16 +237,33 @@ def _named_device(said: list[str], shelf: Catalogue) -> Accelerator | None:
     return next((hit for hit in hits if all(word in _bare(hit.name) for word in wanted)), None)
 
 
-def _model(left: list[str], shelf: Catalogue) -> Model | None:
-    wanted = [_bare(word) for word in left]
-    for hit in shelf.search_models(" ".join(left)):
-        name = _bare(hit.name)
-        if all(word in name for word in wanted):
-            try:
-                return shelf.model(hit.id)
-            except InferometerError:
-                return None
-    return None
+def _model(left: list[str], shelf: Catalogue) -> tuple[Model | None, tuple[str, ...]]:
+    """The model that words in a row name, the most words that do, and the words that are left."""
+    for size in range(min(_LONGEST_MODEL, len(left)), 0, -1):
+        for start in range(len(left) - size + 1):
+            model = _named_model(left[start : start + size], shelf)
+            if model is not None:
+                return model, (*left[:start], *left[start + size :])
+    return None, tuple(left)
+
+
+def _named_model(said: list[str], shelf: Catalogue) -> Model | None:
+    wanted = [_bare(word) for word in said]
+    if all(len(word) < 2 for word in wanted):
+        return None
+    query = " ".join(said)
+    hits = [hit for hit in shelf.search_models(query) if all(word in _bare(hit.name) for word in wanted)]
+    if not hits and any(is_size(word) for word in said):
+        # "671b" is in no name; the catalogue knows the size.
+        hits = [
+            hit
+            for hit in shelf.search_models(query, mend=False)
+            if all(word in _bare(hit.name) or is_size(word) for word in wanted)
+        ]
+    try:
+        return shelf.model(hits[0].id) if hits else None
+    except InferometerError:
+        return None
 
 
 def _hardware_text(device: Accelerator, count: int | None) -> str:
@@ -189,16 +282,25 @@ def _device_step(device: Accelerator, count: int | None) -> Step:
 
 
 def _users_step(number: int) -> Step:
-    return lambda _scenario: [("workload.load", "users"), ("workload.users", number)]
+    """So many users; a target of the capacity asks for as many."""
+
+    def step(scenario: Scenario) -> Changes:
+        changes: Changes = [("workload.load", "users"), ("workload.users", number)]
+        if scenario.targets.users is not None:
+            changes.append(("targets.users", number))
+        return changes
+
+    return step
 
 
-def _length_step(tokens: int) -> Step:
+def _length_step(prompt: int | None, output: int | None) -> Step:
     def step(scenario: Scenario) -> Changes:
         work = scenario.workload
+        read = work.prompt_tokens if prompt is None else prompt
         lengths = {
-            "prompt_tokens": tokens,
-            "output_tokens": work.output_tokens,
-            "shared_prefix_tokens": min(work.shared_prefix_tokens, tokens - 1),
+            "prompt_tokens": read,
+            "output_tokens": work.output_tokens if output is None else output,
+            "shared_prefix_tokens": min(work.shared_prefix_tokens, read - 1),
         }
         return preset_changes(scenario, lengths)
 

@@ -13,6 +13,7 @@ import resources
 from core.errors import InferometerError
 from core.words import LANGUAGES, Words
 from gui.actions import COMMANDS
+from gui.exporting.exports import REPORTS
 from gui.fields.row import FieldRow
 from gui.forms import choices
 from gui.forms.hardware import memory_text
@@ -25,7 +26,7 @@ from gui.workspaces.plot_tabs import TABS_IN_ORDER
 if TYPE_CHECKING:
     from gui.frame.window import MainWindow
 
-Kind = Literal["command", "field", "engine", "model", "gpu", "sample", "file"]
+Kind = Literal["command", "field", "engine", "model", "gpu", "sample", "file", "unread"]
 _PARTS = ("deployment", "precision", "engine", "workload", "targets", "speculative", "host")
 _NOT_LISTED = ("search", "open_recent")
 _MOST_HITS = 12
@@ -48,6 +49,7 @@ _LIKED: dict[Kind, float] = {
     "gpu": 1.5,
     "file": 0.5,
     "sample": -1.5,
+    "unread": 0.0,
 }
 
 
@@ -121,7 +123,7 @@ class Sources:
     def asked(self, text: str) -> list[Entry]:
         """A whole question, "qwen3-32b 4 bit 2x3090 16 users 16k", as one edit; none for other texts.
 
-        With it goes what it leaves as it was, and the way there.
+        With it goes what it leaves as it was, and the way there; words that say nothing known are named.
         """
         window, words = self._window, self._window.words
         document, shelf = window.document, window.workspace.forms.catalogue
@@ -149,6 +151,10 @@ class Sources:
         if kept:
             first, names = next(iter(kept)), " · ".join(kept.values())
             found.append(Entry("field", names, lambda: window.go_to(first), words("palette.keeps")))
+        if question.unknown:
+            said = " · ".join(question.unknown)
+            again = lambda: window.shell.open_palette(text)  # noqa: E731
+            found.append(Entry("unread", said, again, words("palette.unknown")))
         return found
 
     def engines(self) -> list[Entry]:
@@ -215,7 +221,18 @@ class Sources:
             )
             for key in TABS_IN_ORDER
         ]
-        return [*(entry for _, entry in self._by_id()), *tabs]
+        exports = [
+            Entry(
+                "command",
+                words(f"export.kinds.{kind}").rstrip("…"),
+                lambda kind=kind: self._window.exports.report(kind),  # type: ignore[misc]
+                words("export.title"),
+                also=kind,
+                words=f"{_also('export', 'export.title')} {_also('', 'export.report')}",
+            )
+            for kind in REPORTS
+        ]
+        return [*(entry for _, entry in self._by_id()), *tabs, *exports]
 
     def _show_tab(self, key: str) -> None:
         self._window.stack.show_key("estimate")
@@ -275,6 +292,9 @@ class Sources:
     def hits(self, query: str) -> list[Entry]:
         """Models and GPUs of the catalogue that answer."""
         catalogue, words = self._window.workspace.forms.catalogue, self._window.words
+        # A word that names devices is no mistyped model, and the other way round.
+        of_models = bool(catalogue.search_models(query, mend=False))
+        of_devices = bool(catalogue.search_accelerators(query, mend=False))
         models = [
             Entry(
                 "model",
@@ -283,7 +303,7 @@ class Sources:
                 words("palette.use_model"),
                 size_text(hit.parameters) if hit.parameters else "",
             )
-            for hit in catalogue.search_models(query)[:_MOST_HITS]
+            for hit in catalogue.search_models(query, of_models or not of_devices)[:_MOST_HITS]
         ]
         devices = [
             Entry(
@@ -293,7 +313,7 @@ class Sources:
                 words("palette.use_gpu"),
                 memory_text(device),
             )
-            for device in catalogue.search_accelerators(query)[:_MOST_HITS]
+            for device in catalogue.search_accelerators(query, of_devices or not of_models)[:_MOST_HITS]
         ]
         return [*models, *devices]
 

@@ -136,7 +136,12 @@ def test_found_letters_are_those_of_the_query() -> None:
         ("sglang 0", "engine", None),
         ("h100", "gpu", None),
         ("deepseek eight", "sample", "DeepSeek-V3 on eight H200"),
-        ("pdf", "command", "Export"),
+        ("pdf", "command", "PDF"),
+        ("导出 pdf", "command", "PDF"),
+        ("671B", "model", None),
+        ("ollama", "engine", "Ollama"),
+        ("昇腾", "gpu", None),
+        ("豆包", "model", None),
         ("report", "command", "Export"),
         ("glossary", "command", "Manual"),
         ("chinese", "command", "简体中文"),
@@ -333,6 +338,23 @@ QUESTIONS = [
     ("2 x a100 80gb", ("2 × A100 SXM4 80GB",)),
     ("4 bit", ("AWQ INT4",)),
     ("16 users", ("16 users",)),
+    ("3090×2", ("2 × RTX 3090",)),
+    ("3090 x2", ("2 × RTX 3090",)),
+    ("mixtral 8x7b h100x8", ("Mixtral-8x7B-Instruct-v0.1", "8 × H100 SXM5 80GB")),
+    ("16K上下文", ("16K prompt",)),
+    ("四位", ("AWQ INT4",)),
+    ("并发16", ("16 users",)),
+    ("q4_k_m", ("llama.cpp", "GGUF Q4_K_M")),
+    ("qwen3-8b q4_k_m ollama", ("Qwen3-8B", "Ollama", "GGUF Q4_K_M")),
+    ("TP2", ("TP 2",)),
+    ("TPOT 50ms", ("Per token ≤ 50 ms",)),
+    ("TTFT<2s 32 users", ("32 users", "First token ≤ 2 s")),
+    ("2 req/s", ("2 requests/s",)),
+    ("每秒2个请求", ("2 requests/s",)),
+    ("输入4K 输出1K", ("4K prompt · 1K answer",)),
+    ("4k输入 1k输出", ("4K prompt · 1K answer",)),
+    ("昇腾910B 8卡", ("8 × Ascend 910B (376T, 64GB)",)),
+    ("deepseek-v3 fp8 8x h200", ("DeepSeek-V3", "8 × H200 SXM 141GB", "FP8 block 128")),
 ]
 
 
@@ -345,11 +367,48 @@ def test_a_question_is_read(window: MainWindow, typed: str, parts: tuple[str, ..
 
 @pytest.mark.parametrize(
     "typed",
-    ["", "?", "qwen3-32b", "3090", "undo", "hello world 16 users", "0 users", "99999x 3090", "4", "k", "×"],
+    ["", "?", "qwen3-32b", "3090", "undo", "hello world", "0 users", "99999x 3090", "4", "k", "×"],
 )
 def test_other_texts_are_no_questions(window: MainWindow, typed: str) -> None:
     shelf = window.workspace.forms.catalogue
     assert question_of(typed, window.document.scenario, shelf, window.words) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "parts", "unknown"),
+    [
+        ("hello world 16 users", ("16 users",), ("hello", "world")),
+        ("在两张3090上跑qwen3-32b 并发16 foobar", ("Qwen3-32B", "2 × RTX 3090", "16 users"), ("foobar",)),
+        ("99999x 3090 16 users", ("RTX 3090", "16 users"), ("99999x",)),
+    ],
+)
+def test_words_that_are_not_understood_are_named_and_the_rest_is_offered(
+    opened: Palette, window: MainWindow, typed: str, parts: tuple[str, ...], unknown: tuple[str, ...]
+) -> None:
+    shelf = window.workspace.forms.catalogue
+    question = question_of(typed, window.document.scenario, shelf, window.words)
+    assert question is not None and (question.parts, question.unknown) == (parts, unknown)
+    opened._search(typed)
+    listed = {entry.context: entry.name for entry in opened.results()}
+    assert listed["Set up"] == " · ".join(parts)
+    assert listed["Not understood"] == " · ".join(unknown)
+
+
+def test_users_that_are_asked_for_are_the_target_of_the_capacity(window: MainWindow) -> None:
+    document, sources = window.document, Sources(window)
+    document.set_value("targets.users", 8)
+    sources.asked("1 user")[0].run()
+    assert (document.scenario.workload.users, document.scenario.targets.users) == (1, 1)
+    document.set_value("targets.users", None)
+    sources.asked("16 users")[0].run()
+    assert (document.scenario.workload.users, document.scenario.targets.users) == (16, None)
+
+
+def test_a_layout_that_needs_more_devices_brings_them(window: MainWindow) -> None:
+    document, sources = window.document, Sources(window)
+    sources.asked("qwen3-32b h100 tp4")[0].run()
+    place = document.scenario.deployment
+    assert (place.accelerators, place.tensor_parallel) == (4, 4)
 
 
 def test_a_question_is_one_edit_with_what_follows_from_it(

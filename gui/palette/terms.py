@@ -1,0 +1,195 @@
+"""What a typed question says in numbers and field terms: "16 users", "TP2", "TPOT 50ms", "输入4K 输出1K".
+
+Each term is taken out of the text; what is left are the names of a model and a device, words between
+them, and words that nobody here understands.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from core.spec.engine import EngineName
+from core.units import parse_quantity
+
+MOST_DEVICES, MOST_USERS, MOST_RATE = 4096, 10**6, 1e6
+NUMBERS = {
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "eight": 8,
+    "一": 1,
+    "两": 2,
+    "双": 2,
+    "四": 4,
+    "八": 8,
+}
+_COUNT = rf"\d+|{'|'.join(NUMBERS)}"
+# Chinese letters end a Latin word, so the ends of words are told by Latin letters and digits.
+_START, _END = r"(?<![a-z0-9_.-])", r"(?![a-z0-9_-])"
+_IS = r"\s*[:=<≤]{0,2}\s*"
+_SECONDS = rf"(\d{{1,7}}(?:\.\d{{1,3}})?)\s*(ms|s|毫秒|秒)?{_END}"
+_TOKENS = r"\d{1,7}(?:\.\d{1,3})?\s*[km]?"
+_UNIT = r"\s*(?:tokens?)?"
+
+_FIRST = re.compile(rf"(?:{_START}ttft|首\s*(?:token|字)(?:延迟)?){_IS}{_SECONDS}")
+_EACH = re.compile(rf"(?:{_START}(?:tpot|itl)|每\s*token){_IS}{_SECONDS}")
+_RATE = re.compile(
+    rf"{_START}(\d{{1,7}}(?:\.\d{{1,3}})?)\s*"
+    rf"(?:(?:req(?:uests?)?|r)\s*(?:/|per)\s*s(?:ec(?:ond)?)?{_END}|[rq]ps{_END}|个?请求\s*[/每]\s*秒)"
+    r"|每秒\s*(\d{1,7}(?:\.\d{1,3})?)\s*个?请求"
+)
+_READ = rf"{_START}(?:inputs?|prompts?)(?![a-z])|输入|提示词?"
+_WRITTEN = rf"{_START}(?:out(?:puts?)?|answers?)(?![a-z])|输出|回答"
+# The number stands behind all of these words in a text, or before all of them.
+_BEHIND = {
+    key: re.compile(rf"(?:{word}){_IS}({_TOKENS}){_END}{_UNIT}")
+    for key, word in (("read", _READ), ("written", _WRITTEN))
+}
+_BEFORE = {
+    key: re.compile(rf"{_START}({_TOKENS})\s*(?:tokens?\s*)?(?:{word})")
+    for key, word in (("read", _READ), ("written", _WRITTEN))
+}
+_LENGTH_WORD = re.compile(
+    rf"(?P<before>{_START}{_TOKENS}\s*)?(?:{_READ}|{_WRITTEN})(?P<after>{_IS}{_TOKENS})?"
+)
+_CACHE = re.compile(rf"{_START}kv\s*(?:cache|缓存)?{_IS}(fp8|bf16|fp16|q8_0|q4_0){_END}")
+_GGUF = re.compile(rf"{_START}((?:iq|q|tq)\d(?:_[a-z0-9]+)*){_END}")
+_BITS = re.compile(rf"{_START}([48四八])\s*[- ]?(?:bits?{_END}|位|比特)")
+_FORMAT = re.compile(rf"{_START}(int4|int8|fp8|bf16|fp16|awq|gptq|nvfp4|mxfp4){_END}")
+_USERS = re.compile(
+    rf"{_START}(\d+)\s*(?:concurrent\s+)?(?:users?{_END}|个?用户|路?并发|人)"
+    rf"|(?:{_START}(?:users|concurrency)|并发数?|用户数?){_IS}(\d+){_END}"
+)
+_LENGTH = re.compile(
+    rf"{_START}(\d{{1,7}}(?:\.\d{{1,3}})?\s*[km]){_END}\s*(?:tokens?|context|ctx|上下文)?"
+    rf"|{_START}(\d{{3,7}})\s*tokens?{_END}"
+)
+_PART = re.compile(rf"{_START}(tp|pp|ep|dp){_IS}(\d{{1,4}}){_END}")
+# "h100 x8", "3090×2"; what stands before is the device, not a number of them.
+_TIMES_AFTER = re.compile(r"([a-z0-9)]+)\s*[x×*]\s*(\d{1,4})(?![\w.])")
+_TIMES_BEFORE = re.compile(rf"{_START}({_COUNT})\s*[x×*]\s*(?=[a-z\d])(?!\d+b)")
+_COUNTED = re.compile(rf"{_START}({_COUNT})\s*(?:张卡?|块卡?|卡|(?:gpus?|cards?){_END})")
+_ENGINE = re.compile(
+    rf"{_START}(?:on\s+)?(vllm|sglang|trt-?llm|tensorrt-?llm|llama\.?cpp|ollama|mlx(?:-lm)?|transformers)"
+    r"(?![a-z0-9_.-])"
+)
+_ENGINES: dict[str, EngineName] = {
+    "trtllm": "trtllm",
+    "tensorrtllm": "trtllm",
+    "llamacpp": "llamacpp",
+    "mlxlm": "mlx",
+    "vllm": "vllm",
+    "sglang": "sglang",
+    "ollama": "ollama",
+    "mlx": "mlx",
+    "transformers": "transformers",
+}
+_FEW = 100  # devices: a greater number before "×" is a device's name
+
+
+@dataclass(slots=True)
+class Terms:
+    """What a text in lower case says, in SI units or tokens; None and "" where it says nothing.
+
+    ``rest`` is first the text and then what is left of it.
+    """
+
+    rest: str
+    first_token_s: float | None = None
+    per_token_s: float | None = None
+    request_rate: float | None = None  # 1/s
+    users: int | None = None
+    prompt_tokens: int | None = None
+    output_tokens: int | None = None
+    weights: str = ""  # "4", "8", a common name or a GGUF file type
+    gguf: str = ""
+    cache: str = ""
+    engine: EngineName | None = None
+    devices: int | None = None
+    layout: dict[str, int] = field(default_factory=dict)  # "tp", "pp", "ep", "dp"
+    refused: list[str] = field(default_factory=list)  # terms out of any range, as typed
+
+    def __post_init__(self) -> None:
+        """Take every term out of the text; the order settles what a number counts."""
+        self.first_token_s = self._seconds(_FIRST, "s")
+        self.per_token_s = self._seconds(_EACH, "ms")
+        if (rate := self._take(_RATE)) is not None:
+            self.request_rate = self._within(float(_said(rate)), 1e-6, MOST_RATE, rate[0])
+        lengths = _BEHIND if _numbers_follow(self.rest) else _BEFORE
+        self.prompt_tokens = self._tokens(lengths["read"])
+        self.output_tokens = self._tokens(lengths["written"])
+        if (cache := self._take(_CACHE)) is not None:
+            self.cache = cache[1]
+        if (gguf := self._take(_GGUF)) is not None:
+            self.gguf = gguf[1]
+        for pattern in (_BITS, _FORMAT):
+            if not self.weights and (found := self._take(pattern)) is not None:
+                self.weights = {"四": "4", "八": "8"}.get(found[1], found[1])
+        if (users := self._take(_USERS)) is not None:
+            self.users = self._count(_said(users), MOST_USERS, users[0])
+        if self.prompt_tokens is None:
+            self.prompt_tokens = self._tokens(_LENGTH)
+        while (part := self._take(_PART)) is not None:
+            self.layout[part[1]] = int(part[2])
+        if (engine := self._take(_ENGINE)) is not None:
+            self.engine = _ENGINES[re.sub(r"[.-]", "", engine[1])]
+        self.devices = self._devices()
+
+    def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        found = pattern.search(self.rest)
+        if found is not None:
+            self.rest = f"{self.rest[: found.start()]} {self.rest[found.end() :]}"
+        return found
+
+    def _seconds(self, pattern: re.Pattern[str], customary: str) -> float | None:
+        found = self._take(pattern)
+        if found is None:
+            return None
+        number, unit = float(found[1]), found[2] or customary
+        seconds = number / 1000 if unit in ("ms", "毫秒") else number
+        return self._within(seconds, 1e-4, 1e5, found[0])
+
+    def _tokens(self, pattern: re.Pattern[str]) -> int | None:
+        found = self._take(pattern)
+        if found is None:
+            return None
+        tokens = round(parse_quantity(_said(found), "tokens"))
+        within = self._within(tokens, 1, 10**9, found[0])
+        return None if within is None else round(within)
+
+    def _count(self, text: str, most: int, said: str) -> int | None:
+        within = self._within(NUMBERS.get(text) or float(text), 1, most, said)
+        return None if within is None else round(within)
+
+    def _within(self, value: float, least: float, most: float, said: str) -> float | None:
+        if least <= value <= most:
+            return value
+        self.refused.append(said.strip())
+        return None
+
+    def _devices(self) -> int | None:
+        after = _TIMES_AFTER.search(self.rest)
+        if after is not None and _is_device(after[1], int(after[2])):
+            self.rest = f"{self.rest[: after.end(1)]} {self.rest[after.end() :]}"
+            return self._count(after[2], MOST_DEVICES, after[0])
+        found = self._take(_COUNTED) or self._take(_TIMES_BEFORE)
+        return None if found is None else self._count(found[1], MOST_DEVICES, found[0])
+
+
+def _is_device(before: str, times: int) -> bool:
+    """Whether "before × times" counts the device before it; "8 × 4090" counts the one behind."""
+    return not before.isdecimal() or _FEW <= int(before) < 10_000 > 10 * times
+
+
+def _numbers_follow(text: str) -> bool:
+    """Whether lengths stand behind their words, "input 4K", and not before them, "4K input"."""
+    found = _LENGTH_WORD.search(text)
+    if found is None or not found["before"]:
+        return True
+    near_before, near_after = len(found["before"].rstrip()), len((found["after"] or "").lstrip(" :=<≤"))
+    apart = len(found["before"]) - near_before, len(found["after"] or "") - near_after
+    return bool(found["after"]) and (apart[1] < apart[0] or found["before"].strip()[-1].isdigit())
+
+
+def _said(found: re.Match[str]) -> str:
+    return next(group for group in found.groups() if group)
