@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMenu
 
 from core.words import LANGUAGES
+from gui import qt_words
 from gui.workspaces.registry import KEYS
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class LanguageSwitch(QObject):
     def __init__(self, window: "MainWindow") -> None:
         super().__init__(window)
         self._window = window
+        qt_words.speak(window.words.language)
         self.menu = QMenu(window)
         for name in LANGUAGES:
             action = window.actions_[f"language_{name}"]  # type: ignore[index]
@@ -40,6 +42,7 @@ class LanguageSwitch(QObject):
         if language == window.words.language:
             return
         window.words.speak(language)
+        qt_words.speak(window.words.language)
         window.actions_[f"language_{window.words.language}"].setChecked(True)  # type: ignore[index]
         self.say_everything()
 

@@ -59,7 +59,7 @@ class QtDialogs:
 
     def open_file(self, parent: QWidget, folder: Path, done: FileDone) -> None:
         """See ``Dialogs``."""
-        dialog = QFileDialog(parent, self._words("dialogs.open_file"), str(folder))
+        dialog = self._dialog(parent, self._words("dialogs.open_file"), str(folder))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         kinds = ("known_files", "scenario_files", "model_files", "command_files", "all_files")
         dialog.setNameFilters([self._words(f"dialogs.{kind}") for kind in kinds])
@@ -67,21 +67,21 @@ class QtDialogs:
 
     def open_folder(self, parent: QWidget, folder: Path, done: FileDone) -> None:
         """See ``Dialogs``."""
-        dialog = QFileDialog(parent, self._words("dialogs.open_folder"), str(folder))
+        dialog = self._dialog(parent, self._words("dialogs.open_folder"), str(folder))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         self._run(dialog, done)
 
     def open_trace(self, parent: QWidget, folder: Path, done: FileDone) -> None:
         """See ``Dialogs``."""
-        dialog = QFileDialog(parent, self._words("dialogs.open_trace"), str(folder))
+        dialog = self._dialog(parent, self._words("dialogs.open_trace"), str(folder))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters([self._words(f"dialogs.{kind}") for kind in ("trace_files", "all_files")])
         self._run(dialog, done)
 
     def open_runs(self, parent: QWidget, folder: Path, done: FilesDone) -> None:
         """See ``Dialogs``."""
-        dialog = QFileDialog(parent, self._words("dialogs.open_runs"), str(folder))
+        dialog = self._dialog(parent, self._words("dialogs.open_runs"), str(folder))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.setNameFilters([self._words(f"dialogs.{kind}") for kind in ("run_files", "all_files")])
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -98,7 +98,7 @@ class QtDialogs:
         scenario = suffix in ("json", "inferometer")
         title = self._words("dialogs.save_file" if scenario else "export.save")
         kind = self._words("dialogs.scenario_files" if scenario else f"export.filters.{suffix}")
-        dialog = QFileDialog(parent, title, str(suggested.parent))
+        dialog = self._dialog(parent, title, str(suggested.parent))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters([kind, self._words("dialogs.all_files")])
         dialog.setDefaultSuffix("calibration.json" if suffix == "calibration" else suffix)
@@ -119,6 +119,13 @@ class QtDialogs:
         box = QuestionBox(title, said("text"), said("detail"), answers, question.escape, parent)
         box.answered.connect(done)
         box.open()
+
+    def _dialog(self, parent: QWidget, title: str, folder: str) -> QFileDialog:
+        dialog = QFileDialog(parent, title, folder)
+        # Two labels that Qt's own catalogues lag behind with.
+        dialog.setLabelText(QFileDialog.DialogLabel.LookIn, self._words("dialogs.look_in"))
+        dialog.setLabelText(QFileDialog.DialogLabel.FileType, self._words("dialogs.file_type"))
+        return dialog
 
     def _run(self, dialog: QFileDialog, done: FileDone) -> None:
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

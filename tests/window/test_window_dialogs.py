@@ -1,10 +1,11 @@
 """The dialogs on the screen: they open without blocking and answer once."""
 
+import re
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from core.words import Words
@@ -53,6 +54,32 @@ def test_enter_gives_the_first_answer(qtbot: QtBot, window: MainWindow) -> None:
     assert box.buttons["save"].isDefault()
     qtbot.keyClick(box, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: answers == ["save"], timeout=5000)
+
+
+def test_qt_speaks_the_language_of_the_window(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    """Its file dialog and the menus of fields, also after a switch while the program runs."""
+
+    def words_of_qt() -> str:
+        dialog = QtDialogs(window.words)._dialog(window, "x", str(tmp_path))
+        dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        labels = [label.text() for label in dialog.findChildren(QLabel)]
+        buttons = [button.text() for button in dialog.findChildren(QPushButton)]
+        field = QLineEdit()
+        menu = field.createStandardContextMenu()
+        found = " ".join((*labels, *buttons, *(action.text() for action in menu.actions())))
+        menu.deleteLater()
+        dialog.deleteLater()
+        return found
+
+    def latin(text: str) -> set[str]:
+        return {word for word in re.findall("[A-Za-z]{3,}", text) if word != "Ctrl"}
+
+    assert {"Look", "type", "Save", "Cancel", "Copy"} <= latin(words_of_qt().replace("&", ""))
+    window.language.use("zh_CN")
+    assert not latin(words_of_qt())
+    window.language.use("en")
+    assert "Cancel" in words_of_qt()
 
 
 def test_a_file_dialog_that_is_closed_gives_no_file(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
