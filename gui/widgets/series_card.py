@@ -63,7 +63,7 @@ class SeriesCard(QWidget):
         self._more.clicked.connect(self.open_menu)
         self._close = self._button("close", words("compare.remove"))
         self._close.clicked.connect(lambda: self.asked.emit(self.head.key, "remove"))
-        self._editor = QLineEdit(self)
+        self._editor = _NameEdit(self)
         self._editor.setMaxLength(80)
         self._editor.setAccessibleName(words("compare.rename"))
         self._editor.hide()
@@ -299,6 +299,16 @@ def line_sample(painter: QPainter, x: float, y: float, length: float, index: int
         pen.setDashPattern([part / 2.0 for part in dash])
     painter.setPen(pen)
     painter.drawLine(QPointF(x, y), QPointF(x + length, y))
+
+
+class _NameEdit(QLineEdit):
+    """The field of a new name."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter ends the typing and nothing else: the card, which Qt hands it on to, opens its scenario."""
+        super().keyPressEvent(event)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()
 
 
 class SeriesRow(QWidget):

@@ -98,6 +98,28 @@ def test_undo_of_an_edit_leaves_the_pins(window: MainWindow) -> None:
     assert window.document.is_clean  # pinning is no edit of the file
 
 
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
+def test_enter_after_a_new_name_renames_and_opens_nothing(
+    qtbot: QtBot, window: MainWindow, key: Qt.Key
+) -> None:
+    base = window.document.scenario
+    window.pinned.pin(variant(base, workload__users=3), "three")
+    window.show()
+    window.stack.show_key("compare")
+    page = window.stack.page("compare")
+    assert isinstance(page, CompareWorkspace)
+    card = page.cards.cards[1]
+    asked: list[tuple[int, str]] = []
+    card.asked.connect(lambda *what: asked.append(what))
+    card.rename()
+    card._editor.setText("night")
+    qtbot.keyClick(card._editor, key)
+    assert window.pinned.pins[0].name == "night" and not asked
+    assert window.document.scenario == base
+    qtbot.keyClick(card, key)  # on the card it opens
+    assert [what for _, what in asked] == ["open"]
+
+
 def test_pins_come_back_with_the_recovery_file(make_window: Callable[[], MainWindow]) -> None:
     first = make_window()
     base = first.document.scenario
