@@ -1,6 +1,6 @@
 """The replay: play or pause, the moment, a track."""
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -11,9 +11,10 @@ from gui.theme import theme
 from gui.widgets import paint
 
 _FRAME_MS = 33
-_WHOLE_S = 30.0  # that a replay of the whole run takes at single speed
-_SPEEDS = (1, 2, 4, 8)
-_BUTTON, _SPEED = 24, 36
+_WHOLE_S = 30.0  # the most that a replay of the whole run takes at the speed it starts with
+# Seconds of the service in one second of the replay: 1 is as fast as it happens.
+_SPEEDS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+_BUTTON, _SPEED = 24, 48
 
 
 class TimeSlider(QWidget):
@@ -26,10 +27,12 @@ class TimeSlider(QWidget):
         self._words = words
         self.end = 0.0
         self.now = 0.0
-        self.speed = 1
+        self.speed: float = 1
+        self._chosen = False  # the speed, by somebody
+        self._since = QElapsedTimer()
         self._held = False
         self._timer = QTimer(self, interval=_FRAME_MS)
-        self._timer.timeout.connect(self._advance)
+        self._timer.timeout.connect(lambda: self._advance(self._since.restart() / 1000.0))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(words("simulating.timeline"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -43,6 +46,8 @@ class TimeSlider(QWidget):
     def set_end(self, seconds: float) -> None:
         """Another run."""
         self.end = seconds
+        if not self._chosen:
+            self.speed = next((s for s in _SPEEDS if s >= max(1.0, seconds / _WHOLE_S)), _SPEEDS[-1])
         self.set_time(min(self.now, seconds))
         self.update()
 
@@ -60,13 +65,15 @@ class TimeSlider(QWidget):
         if on and self.end > 0:
             if self.now >= self.end:
                 self.set_time(0.0)
+            self._since.start()
             self._timer.start()
         else:
             self._timer.stop()
         self.update()
 
-    def _advance(self) -> None:
-        self.set_time(self.now + self.speed * self.end * _FRAME_MS / 1000.0 / _WHOLE_S)
+    def _advance(self, seconds: float) -> None:
+        """So many seconds have passed here."""
+        self.set_time(self.now + self.speed * seconds)
         if self.now >= self.end:
             self.play(False)
 
@@ -100,7 +107,7 @@ class TimeSlider(QWidget):
         if x < theme().px(_BUTTON) + 6:
             self.play(not self.playing)
         elif x > track.right() + 8:
-            self._faster(1 if self.speed < _SPEEDS[-1] else 1 - len(_SPEEDS))
+            self._faster(1 if self.speed < self._fastest() else 1 - len(_SPEEDS))
         elif x >= track.left() - 8:
             self._held = True
             self.play(False)
@@ -125,9 +132,14 @@ class TimeSlider(QWidget):
 
     def _faster(self, steps: int) -> None:
         """Another speed, within those there are."""
-        at = _SPEEDS.index(self.speed) + steps
-        self.speed = _SPEEDS[min(len(_SPEEDS) - 1, max(0, at))]
+        most = _SPEEDS.index(self._fastest())
+        self.speed = _SPEEDS[min(most, max(0, _SPEEDS.index(self.speed) + steps))]
+        self._chosen = True
         self.update()
+
+    def _fastest(self) -> float:
+        """The speed above which the whole run is over in two seconds."""
+        return next((s for s in _SPEEDS if 2 * s >= self.end), _SPEEDS[-1])
 
     def _to(self, x: float) -> None:
         track = self._track()
@@ -183,6 +195,6 @@ class TimeSlider(QWidget):
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawEllipse(QPointF(x, middle), t.px(8), t.px(8))
             speed = QRectF(track.right() + 8, 0, self.width() - track.right() - 8, self.height())
-            said = self._words("simulating.speed", n=self.speed)
+            said = self._words("simulating.speed", n=f"{self.speed:g}")
             paint.text(painter, speed, said, t.font("caption_medium"), t.ink2, paint.RIGHT)
         painter.end()

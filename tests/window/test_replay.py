@@ -57,11 +57,12 @@ def test_keys_move_it_play_it_and_change_its_speed(slider: TimeSlider, qtbot: Qt
         qtbot.keyClick(slider, pressed)
         assert slider.now == pytest.approx(now)
     for pressed, speed in (
-        (key.Key_Down, 1),
-        (key.Key_Up, 2),
-        (key.Key_Up, 4),
-        (key.Key_Up, 8),
-        (key.Key_Up, 8),
+        (key.Key_Down, 2),
+        (key.Key_Up, 5),
+        (key.Key_Up, 10),
+        (key.Key_Up, 20),
+        (key.Key_Up, 50),
+        (key.Key_Up, 50),
     ):
         qtbot.keyClick(slider, pressed)
         assert slider.speed == speed
@@ -73,17 +74,30 @@ def test_keys_move_it_play_it_and_change_its_speed(slider: TimeSlider, qtbot: Qt
 
 
 def test_each_speed_is_so_many_times_as_fast_and_ends(slider: TimeSlider) -> None:
-    way = {}
-    for speed in (1, 2, 4, 8):
+    for speed in (0.5, 1, 10):
         slider.set_time(0.0)
         slider.speed = speed
-        slider._advance()
-        way[speed] = slider.now
-    assert [way[s] / way[1] for s in (2, 4, 8)] == pytest.approx([2, 4, 8])
+        slider._advance(0.5)  # of our time
+        assert slider.now == pytest.approx(0.5 * speed)
     slider.set_time(99.99)
     slider.play(True)
-    slider._advance()
+    slider._advance(0.1)
     assert slider.now == 100.0 and not slider.playing
+
+
+@pytest.mark.parametrize(("end", "speed"), [(4.0, 1), (30.0, 1), (87.0, 5), (600.0, 20)])
+def test_a_run_begins_at_a_speed_that_shows_it_in_half_a_minute(
+    slider: TimeSlider, end: float, speed: float
+) -> None:
+    slider.set_end(end)
+    assert slider.speed == speed and end / slider.speed <= 30
+
+
+def test_a_speed_that_was_chosen_stays(slider: TimeSlider, qtbot: QtBot) -> None:
+    slider.set_end(87.0)
+    qtbot.keyClick(slider, Qt.Key.Key_Down)
+    slider.set_end(600.0)
+    assert slider.speed == 2
 
 
 def _drop(window: MainWindow, *files: Path) -> None:
