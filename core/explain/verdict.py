@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from core.errors import Problem
 from core.memory.build import plan_memory
 from core.memory.capacity import (
     Capacity,
@@ -15,12 +16,14 @@ from core.memory.ledger import Ledger
 from core.memory.llama_rules import n_parallel
 from core.results import Speed, Verdict
 from core.spec.change import get_value
-from core.spec.checks import LABELS, runs_on
+from core.spec.checks import LABELS, unsupported
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
+from core.spec.support import engines_on, supported_weights
 from core.units import show_bytes, show_count, show_limit, show_time, show_tokens, three_digits
 from core.words import Phrase, counted, percent
 
+CANNOT_RUN = "cannot_run"  # among the keys of what is missed: the engine does not run there
 _LLAMA = ("llamacpp", "ollama")
 _ONE_BY_ONE = ("mlx", "transformers")
 _OPTIONS = {
@@ -33,6 +36,10 @@ _OPTIONS = {
 
 def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | None) -> Verdict:
     """The verdict on a scenario.  What cannot run comes first, then what misses a target."""
+    refused = unsupported(scenario)
+    if refused is not None:
+        missed = ("memory_per_device",) if speed is None else missed_targets(scenario, ceiling, speed)
+        return _cannot_run(scenario, refused, missed)
     if speed is None:
         too_long = queues(scenario) and refuses_long(scenario) and ceiling.max_users >= 1
         return _length_exceeds_pool(scenario, ledger) if too_long else _does_not_fit(scenario, ledger)
@@ -45,7 +52,7 @@ def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | 
         }
         detail = Phrase("verdict.detail_unstable", values)
         return Verdict("warn", Phrase("verdict.unstable", overload), detail, missed)
-    detail = _told_where(scenario, Phrase("verdict.detail_speed", values))
+    detail = Phrase("verdict.detail_speed", values)
     users = _load(scenario, speed)
     if speed.users > ceiling.at_once:
         waiting: dict[str, object] = {
@@ -66,16 +73,22 @@ def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | 
     return Verdict("warn", _missed_headline(scenario, ceiling, speed, missed[0], users), detail, missed)
 
 
-def _told_where(scenario: Scenario, detail: Phrase) -> Phrase:
-    """The detail, behind the remark that the engine does not run on the device where that is so."""
-    if runs_on(scenario):
-        return detail
+def _cannot_run(scenario: Scenario, refused: Problem, missed: tuple[str, ...]) -> Verdict:
+    """The engine does not run on the device, or not with such weights, however its figures would be."""
     values: dict[str, object] = {
-        "engine": LABELS[scenario.engine.name],
+        "engine": LABELS.get(scenario.engine.name, scenario.engine.name),
         "device": scenario.accelerator.name,
+        "format": WEIGHT_FORMATS[scenario.precision.weights].label,
     }
-    brief = Phrase("verdict.elsewhere", values)
-    return Phrase("verdict.detail_elsewhere", {**detail.values, "brief": brief, "detail": detail})
+    key = "verdict.cannot_run_format"
+    weights = supported_weights(scenario)
+    way = Phrase("verdict.runs_with", {"format": WEIGHT_FORMATS[weights].label})
+    if refused.code == "engine_not_for_device":
+        key = "verdict.cannot_run"
+        names = [LABELS[name] for name in engines_on(scenario, scenario.accelerator)]
+        way = Phrase("verdict.engines_there", {"engines": ", ".join(names)})
+    detail = Phrase("verdict.detail_cannot_run", {"change": way, "engine": values["engine"]})
+    return Verdict("bad", Phrase(key, values), detail, (CANNOT_RUN, *missed))
 
 
 def missed_targets(scenario: Scenario, ceiling: Capacity, speed: Speed) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from core.errors import InvalidScenario
 from core.estimator import estimate
 from core.explain.crowding import crowding_notes
 from core.explain.setting import setting_move, setting_of
+from core.explain.verdict import CANNOT_RUN
 from core.planning.hardware_moves import (
     host_memory,
     layout_moves,
@@ -128,8 +129,8 @@ def judged(before: Estimate, after: Estimate, move: Move) -> Suggestion | None:
     newly = (*lost, *served)
     all_effects = effects_of(before, after, is_now, served)
     starts_now = before.speed is None and after.speed is not None
-    if before.speed is not None and after.speed is None:
-        return None
+    if CANNOT_RUN in is_now or (before.speed is not None and after.speed is None):
+        return None  # no figure of what cannot run is a gain
     if was:
         near = {key: _nearness(before, after, key) for key in was}
         if _room_is_no_help(before) and (len(was) > 1 or "queue" not in fixed):
@@ -260,6 +261,8 @@ def _gain(effect: Effect) -> float:
 
 def _nearness(before: Estimate, after: Estimate, key: str) -> float:
     """How much nearer a missed target comes, as the logarithm of the ratio."""
+    if key == CANNOT_RUN:
+        return 1.0 if key not in missed_keys(after) else 0.0
     if key == "stable":
         return 1.0 if after.speed is not None and after.speed.stable else 0.0
     if key == "queue":

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from core.explain.link_names import link_said
-from core.explain.verdict import missed_targets
+from core.explain.verdict import CANNOT_RUN, missed_targets
 from core.memory.ledger import LINE_ORDER
 from core.planning.cost import Prices, running_cost
 from core.planning.hardware_moves import price_of
@@ -242,9 +242,13 @@ def _quantities(point: Estimate) -> dict[str, tuple[float | None, Shown, bool]]:
     return found
 
 
+def _runs(point: Estimate) -> bool:
+    return point.speed is not None and CANNOT_RUN not in point.verdict.missed
+
+
 def _states(point: Estimate) -> dict[str, Literal["meets", "misses"]]:
     targets, speed = point.scenario.targets, point.speed
-    if speed is None:
+    if speed is None or CANNOT_RUN in point.verdict.missed:
         return {}
     missed = missed_targets(point.scenario, point.capacity, speed)
     asked = {
@@ -355,7 +359,7 @@ def headline(estimates: Sequence[Estimate], letters: Sequence[str]) -> Phrase:
 
     A short time per token behind a long queue is no fast answer: the first token is said beside it.
     """
-    running = [(e, name) for e, name in zip(estimates, letters, strict=True) if e.speed is not None]
+    running = [(e, name) for e, name in zip(estimates, letters, strict=True) if _runs(e)]
     if not running:
         return Phrase("compare.none_starts")
     best, name = min(running, key=lambda pair: pair[0].speed.time_per_output_token.expected)  # type: ignore[union-attr]

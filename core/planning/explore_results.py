@@ -118,7 +118,7 @@ def results_of(
 
 
 def meets_targets(targets: Targets, curve: LoadCurve, memory: Memory) -> BoolArray:
-    """What ``core.explain.verdict.judge`` calls good."""
+    """What ``core.explain.verdict.judge`` calls good where the engine runs."""
     good = (curve.stable > 0) & (curve.users <= memory.at_once)
     if targets.time_to_first_token_s is not None:
         good &= curve.time_to_first_token[EXPECTED] <= targets.time_to_first_token_s

@@ -17,6 +17,7 @@ from core.quantities import FloatArray
 from core.serving.lifecycle import ONE
 from core.serving.load import LoadCurve
 from core.serving.steady_state import Service, closed_loop, open_loop
+from core.spec.checks import unsupported
 from core.spec.scenario import Scenario
 
 
@@ -150,7 +151,8 @@ def _finished(row: Prepared, curve: LoadCurve, result: ResultKey) -> Row:
     starts = cells.allowed & (memory.one_fits if waits else needed <= memory.budget)
     values = results_of(scenario, curve, memory, needed, result, row.devices)
     values = np.where(cells.allowed if result == "memory_per_device" else starts, values, np.nan)
-    return Row(row.index, values, starts, starts & meets_targets(scenario.targets, curve, memory))
+    meets = starts & meets_targets(scenario.targets, curve, memory)
+    return Row(row.index, values, starts, meets & (unsupported(scenario) is None))
 
 
 def _uneven(service: Service) -> bool:

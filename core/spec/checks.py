@@ -298,8 +298,13 @@ def _capability(scenario: Scenario) -> float | None:
     return float(stated) if stated.replace(".", "", 1).isdigit() else None
 
 
+def unsupported(scenario: Scenario) -> Problem | None:
+    """Why the engine does not run on the device at all, or not with such weights; None where it does."""
+    return next(_device(scenario), None)
+
+
 def _device(scenario: Scenario) -> Iterator[Problem]:
-    """Engines and formats that the device is not made for: said, not refused."""
+    """Engines and formats that the device is not made for: figures are told, and that it cannot run."""
     device, engine = scenario.accelerator, scenario.engine.name
     if not runs_on(scenario):
         values = {"engine": LABELS[engine], "device": device.name}

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from functools import cache
 
 import resources
-from core.spec.checks import CACHE_FORMATS_OF, loads
+from core.spec.accelerator import Accelerator
+from core.spec.checks import CACHE_FORMATS_OF, LABELS, loads, runs_on, unsupported
 from core.spec.engine import EngineName
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from core.spec.scenario import Scenario
 
 # Formats of the plain textbook rules, and what an engine has in their place.
 TEXTBOOK_FORMATS: Mapping[str, str] = {"int8": "w8a16", "int4": "int4_g128"}
@@ -84,3 +86,27 @@ def nearest_cache(engine: EngineName, cache_format: str, weights: str = "") -> s
 def releases_of(engine: EngineName) -> tuple[str, ...]:
     """Releases that are offered, newest first; one empty name where releases make no difference."""
     return tuple(json.loads(resources.read_bytes("data/engines/versions.json"))["releases"][engine])
+
+
+def engines_on(scenario: Scenario, device: Accelerator) -> tuple[EngineName, ...]:
+    """Engines that run on a device, those for many users first; where none is made for it, any."""
+    tried = scenario.model_copy(update={"accelerator": device})
+    names: tuple[EngineName, ...] = tuple(LABELS)  # type: ignore[arg-type]
+    engines = {name: scenario.engine.model_copy(update={"name": name}) for name in names}
+    return tuple(name for name in names if runs_on(tried.model_copy(update={"engine": engines[name]})))
+
+
+def supported_weights(scenario: Scenario) -> str:
+    """The weight format of a scenario where its engine has it on the device, else the nearest in bits."""
+    now = scenario.precision.weights
+    problem = unsupported(scenario)
+    if problem is None or problem.code == "engine_not_for_device":
+        return now
+
+    def runs(key: str) -> bool:
+        precision = scenario.precision.model_copy(update={"weights": key})
+        return unsupported(scenario.model_copy(update={"precision": precision})) is None
+
+    offered = [key for key in weight_formats_of(scenario.engine.name) if runs(key)]
+    bits = WEIGHT_FORMATS[now].bits
+    return min(offered, key=lambda key: abs(WEIGHT_FORMATS[key].bits - bits), default=now)

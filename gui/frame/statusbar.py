@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
 
 from core.explain.calibration_state import calibration_status
 from core.explain.engine_notes import engine_notes, not_measured, profile_sources
+from core.explain.verdict import CANNOT_RUN
 from core.results import Estimate
 from core.words import Phrase, Words, counted
 from gui.theme import font, theme
@@ -187,6 +188,8 @@ def limit(estimate: Estimate, words: Words) -> str:
     cause = detail.values.get("limit")
     if isinstance(cause, Phrase):
         return words(f"status.limit.{cause.key.rpartition('.')[2]}")
+    if CANNOT_RUN in estimate.verdict.missed:
+        return words(f"status.limit.{CANNOT_RUN}")
     return words(f"status.limit.{'weights' if detail.key.endswith('weights') else 'cache'}")
 
 

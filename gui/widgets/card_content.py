@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from core.explain.verdict import CANNOT_RUN
 from core.planning.request_life import TokenGaps, token_gaps
 from core.quantities import Range
 from core.results import Estimate
@@ -72,7 +73,15 @@ def cards_of(estimate: Estimate, words: Words, latency_as: str = "tpot") -> tupl
             token,
             _throughput(speed.output_throughput, words),
         ]
-    return (*timed, _memory(estimate, words), _users(estimate, words))
+    cards = (*timed, _memory(estimate, words), _users(estimate, words))
+    refused = CANNOT_RUN in estimate.verdict.missed
+    return tuple(_cannot_run(card, words) for card in cards) if refused else cards
+
+
+def _cannot_run(card: Card, words: Words) -> Card:
+    """A figure of what the engine does not run on meets nothing."""
+    told = replace(card, state="bad", target=words("cards.cannot_run"), target_state="", target_mark=None)
+    return replace(_finish(told, words), target_state="bad")
 
 
 def range_text(value: Range, show: Callable[[float], str], words: Words) -> str:

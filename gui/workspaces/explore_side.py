@@ -6,6 +6,7 @@ import numpy as np
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from core.explain.verdict import CANNOT_RUN
 from core.planning.explore_axes import Axis, shown_value
 from core.results import Estimate
 from core.spec.scenario import Scenario
@@ -141,5 +142,7 @@ def _account(point: Estimate, words: Words) -> list[Line]:
         state = "" if asked.get(key) is None else "misses" if key in missed else "meets"
         if key == "memory_per_device":
             state = "bad" if speed is None else ""
+        if CANNOT_RUN in missed:
+            state = "bad"
         lines.append(Line(words(f"explore.results.{key}"), str(value), state, key))
     return lines
