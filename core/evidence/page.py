@@ -71,7 +71,8 @@ def figure_name(metric: str, words: Words) -> str:
 
 def _group_row(group: GroupErrors, words: Words) -> list[str]:
     digits = 1 if group.unit == "%" else 3
-    return [group.engine, figure_name(group.metric, words), str(group.n), *error_cells(group, words, digits)]
+    engine = words("page.all_engines") if group.engine == "all" else group.engine
+    return [engine, figure_name(group.metric, words), str(group.n), *error_cells(group, words, digits)]
 
 
 def _left_out_rows(words: Words) -> list[list[str]]:

@@ -9,6 +9,7 @@ from core.memory.ledger import LineKey
 from core.planning.curves import LengthLine, WorkloadCurves
 from core.quantities import FloatArray
 from core.results import Estimate
+from core.spec.scenario import Scenario
 from core.units import memory_size, memory_unit, show_count, show_tokens, three_digits
 from core.words import counted
 from gui.plots.area import Curve, Look, Panel
@@ -32,10 +33,17 @@ class MemoryOverUsers(PlotPane):
     key = "memory_over_users"
     quantity = "concurrent_users"
 
+    def title(self) -> str:
+        """Of GPUs or of processors."""
+        return of_device(self._scenario, self.words, "plots.memory_over_users.title")
+
     def caption(self) -> str:
         """Of GPUs or of processors."""
-        of = self.estimate.scenario if self.estimate is not None else None
-        return of_device(of, self.words, "plots.memory_over_users.caption", unit=memory_unit())
+        return of_device(self._scenario, self.words, "plots.memory_over_users.caption", unit=memory_unit())
+
+    @property
+    def _scenario(self) -> Scenario | None:
+        return self.estimate.scenario if self.estimate is not None else None
 
     def build(self) -> None:
         """Areas from below: weights, thin bands, cache; then lines."""

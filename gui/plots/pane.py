@@ -81,6 +81,10 @@ class Pane(QWidget):
         """The reading at the pointer ("" when it is elsewhere), and the description for screen readers."""
         raise NotImplementedError
 
+    def title(self) -> str:
+        """What is over what."""
+        return self.words(f"plots.{self.key}.title")
+
     def caption(self) -> str:
         """The line under the title."""
         return self.words(f"plots.{self.key}.caption", unit=memory_unit())
@@ -117,7 +121,7 @@ class Pane(QWidget):
     def set_words(self, words: Words) -> None:
         """Switch the language."""
         self.words = words
-        title = words(f"plots.{self.key}.title")
+        title = self.title()
         self.setAccessibleName(title)
         self.area.setAccessibleName(title)
         self._layout()
@@ -136,7 +140,7 @@ class Pane(QWidget):
 
     def _heading(self) -> tuple[str, str, bool]:
         """Title, the line beside or under it, and whether that is a reading."""
-        title = self.words(f"plots.{self.key}.title")
+        title = self.title()
         if self._reading:
             return title, self._reading, True
         if self._stale:
