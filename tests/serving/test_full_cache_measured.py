@@ -6,6 +6,7 @@ once, by the largest number of sequences: output tokens per second and the mean 
 of each model is the last one below the limit of the cache.
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -67,6 +68,18 @@ def service_of(scenario):
     return replace(service, lengths=replace(service.lengths, spread=SPREAD))
 
 
+def chance_of_a_full_cache(model, most):
+    """That ``most`` requests at random moments of lognormal answers need more than there is."""
+    _, _, answer = ROWS[model][most]
+    scenario, pool = queued(model, most)
+    prompt = scenario.workload.prompt_tokens
+    # Long answers are met more often, by their length: E O^2 / E O and E O^3 / E O, at any part of them.
+    mean = 0.5 * answer * (1 + SPREAD**2)
+    variance = answer**2 * (1 + SPREAD**2) ** 3 / 3 - mean**2
+    left = (pool - most * (prompt + mean)) / math.sqrt(most * variance)
+    return 0.5 * math.erfc(left / math.sqrt(2))
+
+
 def estimated(model, most):
     scenario, pool = queued(model, most)
     curve = closed_loop(service_of(scenario), np.array([float(QUEUED)]), pool)
@@ -90,8 +103,9 @@ def test_what_a_full_cache_gains_over_the_last_row_below_its_limit(model, most):
     gain = ROWS[model][most][0] / ROWS[model][below][0]
     assert estimated(model, most) / estimated(model, below) == pytest.approx(gain, rel=0.05)
     full, roomy = simulated(model, most), simulated(model, below)
-    # Which answers end beside which is chance: one in a thousand may find the cache full below its limit.
-    assert full.preemptions > 0.1 * full.done and roomy.preemptions < 0.001 * roomy.done
+    # Which answers end beside which is chance: where it fills the cache, one in a thousand may be preempted.
+    few = min(chance_of_a_full_cache(model, below), 0.001)
+    assert full.preemptions > 0.1 * full.done and roomy.preemptions <= few * roomy.done
     played = full.output_tokens_per_second / roomy.output_tokens_per_second
     assert played == pytest.approx(gain, rel=0.05)
 
