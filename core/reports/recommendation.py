@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from core.estimator import estimate
 from core.explain.engine_notes import not_measured
 from core.memory.capacity import Change
 from core.planning.capacity_search import times_at
@@ -12,10 +13,11 @@ from core.planning.recommend import Failure, Recommendation
 from core.planning.search_space import Combination
 from core.planning.verify import confirmed
 from core.planning.what_runs import Runs, WhatRuns
+from core.quantities import Range
 from core.reports.as_json import to_json
 from core.reports.as_text import table
 from core.spec.formats import WEIGHT_FORMATS
-from core.units import show_bytes, show_count, show_time, show_tokens, three_digits
+from core.units import show_bytes, show_count, show_time, show_tokens, three_digits, time_in
 from core.words import Phrase, Words, counted, percent
 
 FORMAT = "inferometer-recommendation"
@@ -29,12 +31,40 @@ def headline(state: Recommendation) -> Phrase:
     if not state.offers:
         return Phrase("recommend.headline.none" if state.finished else "recommend.headline.searching")
     best = state.offers[0]
-    rank = best.scenario.search.rank
-    return Phrase(f"recommend.headline.{rank}", {"hardware": hardware(best.combination)})
+    rank, values = best.scenario.search.rank, {"hardware": hardware(best.combination)}
+    speed = estimate(best.scenario).speed if state.finished and untested(best) else None
+    if speed is None:
+        return Phrase(f"recommend.headline.{rank}", values)
+    values["each"] = between(speed.time_per_output_token)
+    return Phrase(f"recommend.headline.{rank}_untested", values)
+
+
+def untested(offer: Offer) -> bool:
+    """Whether its figures are generic: nobody measured the device, or the format on one of its family."""
+    return not_measured(offer.scenario) is not None
+
+
+def best_measured(state: Recommendation) -> Phrase | None:
+    """The first offer that measurements stand behind, where the best is none; None where it is one."""
+    if not state.finished or not state.offers or not untested(state.offers[0]):
+        return None
+    for number, offer in enumerate(state.offers, 1):
+        if not untested(offer):
+            price = "–" if offer.price is None else f"${offer.price:,.0f}"
+            values = {"hardware": hardware(offer.combination), "number": show_count(number), "price": price}
+            return Phrase("recommend.best_measured", values)
+    return Phrase("recommend.none_measured")
+
+
+def between(times: Range) -> Phrase:
+    """ "45 to 140 ms", both ends in the unit of the greater."""
+    high = show_time(times.high)
+    values = {"low": time_in(times.low, high.unit), "high": high.number, "unit": high.unit}
+    return Phrase("recommend.between", values)
 
 
 def detail(state: Recommendation) -> Phrase:
-    """How many combinations do."""
+    """How many combinations are offered."""
     rank = state.offers[0].scenario.search.rank if state.offers else "price"
     values = {
         "meeting": show_count(len(state.offers)),
@@ -174,6 +204,11 @@ def recommendation_text(state: Recommendation, words: Words) -> str:
     blocks = [f"{words.phrase(headline(state))}\n  {words.phrase(detail(state))}"]
     if state.offers:
         blocks.append("\n".join(f"  {line}" for line in table(rows, right=range(2, 7))))
+        if len(state.offers) > _SHOWN:
+            values = {"shown": show_count(_SHOWN), "total": show_count(len(state.offers))}
+            blocks[-1] += f"\n  {words('recommend.first_rows', **values)}"
+        measured = best_measured(state)
+        blocks += [f"  {words.phrase(measured)}"] if measured is not None else []
         blocks += _footnote(state.offers[:_SHOWN], words)
     if failing:
         lines = "\n".join(f"  {line}" for line in table(failing, right=(0,)))
@@ -189,7 +224,7 @@ def _laid(offer: Offer, words: Words) -> str:
 
 def _mark(offer: Offer) -> str:
     """Behind what nobody measured."""
-    return " *" if not_measured(offer.scenario) is not None else ""
+    return " *" if untested(offer) else ""
 
 
 def _footnote(offers: Sequence[Offer], words: Words) -> list[str]:

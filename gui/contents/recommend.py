@@ -95,7 +95,11 @@ def headline(found: Found, scenario: Scenario, words: Words) -> tuple[str, str]:
     if not state.finished:
         return words.phrase(report.headline(state)), _progress(state, words)
     if state.offers:
-        return words.phrase(report.headline(state)), words.phrase(_note_of(state) or report.detail(state))
+        note, measured = _note_of(state), report.best_measured(state)
+        told = [words.phrase(phrase) for phrase in (measured, note) if phrase is not None]
+        return words.phrase(report.headline(state)), (
+            words.sentences(told) if told else words.phrase(report.detail(state))
+        )
     line = ""
     if state.near:
         near = state.near[0]
@@ -288,6 +292,8 @@ def _state_cell(offer: Offer, reason: str, words: Words) -> Cell:
         return Cell()
     first, each = _times(result)
     good = meets(result)
+    if report.untested(offer):
+        return _untested_cell(result, words)
     share = f"{100 * result.scenario.simulation.percentile:g}"
     key = "verified_good" if good else "verified_bad"
     tip = words(f"recommending.{key}", p=share, first=show_time(first), each=show_time(each))
@@ -296,6 +302,15 @@ def _state_cell(offer: Offer, reason: str, words: Words) -> Cell:
     return Cell(
         f"{show_time(first)} · {show_time(each)}", "caption_medium", colour, "", icon, colour, tip=tip
     )
+
+
+def _untested_cell(result: SimulationResult, words: Words) -> Cell:
+    """The percentiles as ranges and in no colour: a simulation of generic figures confirms nothing."""
+    share = result.scenario.simulation.percentile
+    first, each = result.time_to_first_token.at(share), result.time_per_output_token.at(share)
+    times = [words.phrase(report.between(one)) for one in (first, each)]
+    tip = words("recommending.verified_untested", p=f"{100 * share:g}", first=times[0], each=times[1])
+    return Cell(" · ".join(times), "caption_medium", "ink2", "", "info", "ink3", tip=tip)
 
 
 def _times(result: SimulationResult) -> tuple[float, float]:

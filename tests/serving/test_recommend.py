@@ -21,10 +21,13 @@ from core.planning.search_space import combinations, weight_formats
 from core.planning.verify import confirmed
 from core.planning.what_runs import what_runs
 from core.reports.recommendation import (
+    best_measured,
     changes_of,
+    headline,
     nearest,
     recommendation_json,
     recommendation_text,
+    untested,
     what_runs_json,
     what_runs_text,
 )
@@ -330,6 +333,28 @@ def test_what_nobody_measured_is_marked(wanted):
     tree = json.loads(recommendation_json(state, Words("en")))
     assert {o["measured"] for o in tree["offers"] if o["device"] == "RTX 3090"} == {True}
     assert {o["measured"] for o in tree["offers"] if o["device"] == "Radeon RX 9070"} == {False}
+
+
+def test_an_untested_winner_is_called_so_with_its_range_and_the_best_measured_one(wanted):
+    words = Words("en")
+    state = last(recommend(with_values(wanted, {"search.devices": ("RTX 3090", "Radeon RX 9070")})))
+    tested = [o for o in state.offers if not untested(o)]
+    others = [o for o in state.offers if untested(o)]
+    assert tested and others
+    said = words.phrase(headline(replace(state, offers=(*others, *tested))))
+    assert "untested" in said and re.search(r"per token [\d.]+ to [\d.]+ ms", said)
+    text = recommendation_text(replace(state, offers=(*others, *tested)), words)
+    assert f"no. {len(others) + 1}, {tested[0].count} × RTX 3090" in text
+    assert "untested" not in words.phrase(headline(replace(state, offers=(*tested, *others))))
+    assert best_measured(replace(state, offers=(*tested, *others))) is None
+    assert "No offer" in recommendation_text(replace(state, offers=tuple(others)), words)
+
+
+def test_rows_that_are_left_out_are_counted(wanted):
+    state = last(recommend(with_values(wanted, {"search.devices": ("RTX 3090",)})))
+    many = replace(state, offers=state.offers[:1] * 30)
+    assert "The first 12 of 30" in recommendation_text(many, Words("en"))
+    assert "The first" not in recommendation_text(replace(state, offers=state.offers[:1]), Words("en"))
 
 
 def test_a_model_is_offered_in_the_narrow_format_it_was_published_in(wanted):
