@@ -3,7 +3,7 @@
 Rows are worked out one after the other, coarse ones first, each with all its columns in one call where
 the column is a load, a length, a setting that leaves the step's plan alone, a number of copies, or what a
 step's time is a plain function of; everything that does not depend on the column is prepared once a row.
-Other cells (two categories) are an estimate each.
+Other cells (two categories) are worked out one by one.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.errors import InvalidScenario
-from core.estimator import estimate
 from core.planning.explore_axes import Axis, coarse_first
 from core.planning.explore_columns import (
     SettingRows,
     copied,
+    only_cell,
     plain,
     planned,
     quick,
@@ -29,7 +29,6 @@ from core.planning.explore_results import RESULTS, ResultKey, Row, no_row, resul
 from core.planning.explore_services import Services
 from core.planning.explore_together import Prepared, rows_of
 from core.quantities import FloatArray
-from core.spec.checks import check
 from core.spec.scenario import Scenario
 
 FINE = 200  # points of an axis of numbers
@@ -98,25 +97,24 @@ def _way(
         return lambda own, index: row_of_loads(own, x, index, services)
     if x.path != y.path and x.path in copied(scenario, y.path):
         return SettingRows(x, y.path).row
-    return lambda own, index: _row_of_estimates(own, x, index, result)
+    return lambda own, index: _row_of_cells(own, x, index, result)
 
 
-def _row_of_estimates(own: Scenario, x: Axis, index: int, result: ResultKey) -> Row:
+def _row_of_cells(own: Scenario, x: Axis, index: int, result: ResultKey) -> Row:
+    """Cells that have nothing in common."""
     cells = [_cell(own, x, column, result) for column in range(len(x.values))]
-    values, starts, meets = zip(*cells, strict=True)
-    return Row(index, np.array(values, dtype=np.float64), np.array(starts), np.array(meets))
+    values, starts, meets = (
+        np.concatenate([getattr(cell, name) for cell in cells]) for name in ("values", "starts", "meets")
+    )
+    return Row(index, values, starts, meets)
 
 
-def _cell(scenario: Scenario, x: Axis, column: int, result: ResultKey) -> tuple[float, bool, bool]:
-    """One cell by a whole estimate."""
+def _cell(own: Scenario, x: Axis, column: int, result: ResultKey) -> Row:
     try:
-        changed = x.apply(scenario, column)
+        found = only_cell(x.apply(own, column), column)
     except InvalidScenario:
-        return np.nan, False, False
-    if any(p.severity == "error" for p in check(changed)):
-        return np.nan, False, False
-    point = estimate(changed)
-    return result_of(point, result), point.speed is not None, point.verdict.state == "good"
+        return no_row(column, 1)
+    return found if isinstance(found, Row) else rows_of([found], result)[0]
 
 
 def explore_grid(scenario: Scenario, x: Axis, y: Axis, result: ResultKey) -> Iterator[tuple[float, Grid]]:

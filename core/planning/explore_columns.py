@@ -28,7 +28,7 @@ from core.planning.explore_together import Cells, Prepared
 from core.quantities import FloatArray
 from core.serving.limits import batch_limits
 from core.serving.steady_state import Service
-from core.spec.change import with_value
+from core.spec.change import get_value, with_value
 from core.spec.checks import check
 from core.spec.scenario import Scenario
 
@@ -121,6 +121,19 @@ def row_of_loads(scenario: Scenario, x: Axis, index: int, services: Services) ->
     base = with_value(scenario, x.path, x.values[0])
     if _refused(base):
         return no_row(index, len(x.values))
+    return _over_loads(base, x, index, services)
+
+
+def only_cell(scenario: Scenario, index: int) -> Prepared | Row:
+    """A scenario as a row of one cell."""
+    if any(p.severity == "error" for p in check(scenario)):
+        return no_row(index, 1)
+    path = _LOADS[0] if scenario.workload.load == "users" else _LOADS[1]
+    x = Axis(path, (get_value(scenario, path),))
+    return _over_loads(scenario, x, index, Services(x, ""))
+
+
+def _over_loads(base: Scenario, x: Axis, index: int, services: Services) -> Prepared:
     cells = _cells(base, x, np.array(float(base.engine.longest_request)))
     memory = memory_of(base, cells.prompt, cells.output, np.minimum(cells.prefix, cells.prompt - 1.0))
     service = services.of(base)

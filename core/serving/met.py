@@ -17,7 +17,7 @@ import numpy as np
 from core.latency.points import PointsPlan
 from core.latency.protocol import StepPlan
 from core.quantities import FloatArray
-from core.serving.lifecycle import EVERY, Lengths, Quantiles, live
+from core.serving.lifecycle import EVERY, ONE, Lengths, Quantiles, lasting, live
 from core.serving.met_cells import POINTS, Cells, Groups, between, groups_of, met_in_cells, met_in_groups
 
 _SHARED = 0.05  # groups of cells for each cell, beyond which lives are not shared
@@ -95,11 +95,10 @@ def _of_rooms(plan: StepPlan, lengths: Lengths, limits: FloatArray, quantiles: Q
     """Cells that differ in their room alone: below L - 1 they share every life."""
     below = _below(float(limits.max()))
     count = len(below)
-    lives = live(plan, lengths, np.concatenate([below + 1.0, limits]), False, None, quantiles)
+    total, share = _lives_of(plan, lengths, np.concatenate([below + 1.0, limits]), quantiles)
     last = np.maximum(limits - 1.0, 0.0)
     inside = below[:, None] <= last
     found = np.concatenate([np.where(inside, below[:, None], last), last[None], limits[None]])
-    total, share = lives.total, lives.share
     end = total[:, None, count:]
     own = np.where(inside, total[:, :count, None], end)
     parts = np.where(inside, share[:count, None], share[count:])
@@ -108,6 +107,17 @@ def _of_rooms(plan: StepPlan, lengths: Lengths, limits: FloatArray, quantiles: Q
         np.concatenate([own, end, end], axis=1),
         np.concatenate([parts, share[None, count:], share[None, count:]]),
     )
+
+
+def _lives_of(
+    plan: StepPlan, lengths: Lengths, inside: FloatArray, quantiles: Quantiles
+) -> tuple[FloatArray, FloatArray]:
+    """Seconds of lives (Q, n) and the share of them that is decoding (n,)."""
+    if quantiles == ONE:
+        total, share = lasting(plan, lengths, inside)
+        return total[None], share
+    life = live(plan, lengths, inside, False, None, quantiles)
+    return life.total, life.share
 
 
 def _read(lives: _Lives, here: FloatArray) -> Met:
