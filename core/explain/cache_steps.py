@@ -1,7 +1,7 @@
 """The working of the cache: bytes of a token, pages of a request, all requests of a device."""
 
 from core.explain.derivation_types import Step, given, worked
-from core.explain.expression import Expr, Num, Sym, added, largest, whole_up
+from core.explain.expression import Expr, Num, Sym, added, largest, least, whole_up
 from core.memory.build import plan_memory
 from core.memory.capacity import queues
 from core.memory.demand import PageGroup
@@ -16,6 +16,7 @@ _MODEL = "derivation.sources.model"
 _ENGINE = "derivation.sources.engine"
 _INPUT = "derivation.sources.input"
 _RULE = "derivation.sources.textbook"
+_ENDLESS = 10**12  # tokens, more than any window
 
 
 def users_in(point: Estimate) -> float:
@@ -24,7 +25,7 @@ def users_in(point: Estimate) -> float:
     if work.load == "requests" and point.speed is not None:
         return max(1.0, min(point.speed.users, most))
     wanted = float(work.users) if work.load == "users" else 1.0
-    return min(wanted, most) if queues(point.scenario) and most >= 1 else wanted
+    return min(wanted, max(1.0, most)) if queues(point.scenario) else wanted
 
 
 def token_steps(scenario: Scenario, plan: MemoryPlan) -> tuple[Step, ...]:
@@ -107,13 +108,17 @@ def _pages(steps: list[Step], group: PageGroup, length: Sym, tail: str) -> Sym:
     size = Sym(f"s{tail}", group.page_tokens, "tokens", "page_tokens")
     rule = whole_up(length / size)
     plain = worked("pages", f"n_p{tail}", rule, "count", Phrase(_ENGINE), "paged_attention")
-    if plain.value == held:
+    if group.window is None:
         steps.append(plain)
         return plain.symbol
-    kept = Sym(f"n_p{tail}", held, "count", "n_p")
+    # As long as a window is, a request holds what the window holds.
+    most = Sym(f"n_w{tail}", int(group.held(_ENDLESS)), "count", "n_w")
+    within = least(rule, most)
     name = "pages_state" if group.window_kind == "state" else "pages_window"
-    steps.append(given(name, kept, _ENGINE, "sliding_window"))
-    return kept
+    step = worked(name, f"n_p{tail}", within, "count", Phrase(_ENGINE), "sliding_window")
+    assert step.value == held
+    steps.append(step)
+    return step.symbol
 
 
 def cache_line(point: Estimate, size: int) -> tuple[Step, ...]:

@@ -78,11 +78,9 @@ def _steps(point: Estimate, key: str, size: int) -> tuple[Step, ...]:
         case "kv_cache":
             return cache_line(point, size)
         case "kv_cache_spare":
-            return _spare(point)
+            return spare_steps(point)
         case "outside":
-            device = Sym("M_d", point.ledger.device_bytes, "GiB", "M_d")
-            budget = Sym("M_b", point.ledger.budget_bytes, "GiB", "M_b")
-            return (*budget_steps(point), worked("outside", "M_o", device - budget, "GiB", Phrase(_ENGINE)))
+            return outside_steps(point)
         case "activations":
             return activation_steps(scenario, size)
         case "graphs":
@@ -90,7 +88,15 @@ def _steps(point: Estimate, key: str, size: int) -> tuple[Step, ...]:
     return runtime_steps(scenario, size)
 
 
-def _spare(point: Estimate) -> tuple[Step, ...]:
+def outside_steps(point: Estimate) -> tuple[Step, ...]:
+    """What the budget leaves of the device."""
+    whole = Sym("M_d", point.ledger.device_bytes, "GiB", "M_d")
+    budget = Sym("M_b", point.ledger.budget_bytes, "GiB", "M_b")
+    return (*budget_steps(point), worked("outside", "M_o", whole - budget, "GiB", Phrase(_ENGINE)))
+
+
+def spare_steps(point: Estimate) -> tuple[Step, ...]:
+    """What all other lines leave of the budget; less than nothing where they do not fit."""
     parts: list[Expr] = []
     steps = list(budget_steps(point))
     for entry in point.ledger.lines:

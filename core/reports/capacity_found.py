@@ -26,7 +26,8 @@ def headline(found: CapacityFound) -> Phrase:
     }
     if found.by == "users":
         users = counted("units.users", round(found.most.expected))
-        return Phrase("capacity.users", {**values, "users": users})
+        exact = values["low"] == values["high"]
+        return Phrase(f"capacity.{'users_exactly' if exact else 'users'}", {**values, "users": users})
     return Phrase("capacity.rate", {**values, "rate": three_digits(found.most.expected)})
 
 

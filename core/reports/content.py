@@ -7,7 +7,7 @@ from core.explain.engine_notes import engine_notes
 from core.explain.figures import Unit, shown
 from core.explain.ledger_names import line_name
 from core.planning.advise import Suggestion, advise
-from core.planning.compare import cost_values, difference_table
+from core.planning.compare import Row, cost_values, difference_table
 from core.planning.suggestion import lead
 from core.quantities import Range
 from core.reports.plots import Picture, pictures_of
@@ -127,12 +127,14 @@ def said(value: Shown | Phrase, words: Words) -> str:
     return words.phrase(value) if isinstance(value, Phrase) else str(value)
 
 
+def scenario_rows(point: Estimate) -> list[Row]:
+    """The inputs that a report names."""
+    rows = difference_table([point], only_differences=False)
+    return [row for row in rows if row.section == "inputs" and not _unused(point, row.key)]
+
+
 def _scenario(point: Estimate, words: Words) -> Table:
-    rows = [
-        (words.phrase(row.name), said(row.cells[0].shown, words))
-        for row in difference_table([point], only_differences=False)
-        if row.section == "inputs" and not _unused(point, row.key)
-    ]
+    rows = [(words.phrase(row.name), said(row.cells[0].shown, words)) for row in scenario_rows(point)]
     if point.scenario.notes:
         rows.append((words("reports.notes"), point.scenario.notes))
     head = (words("reports.columns.input"), words("reports.columns.value"))
@@ -184,24 +186,25 @@ def _metrics(point: Estimate, words: Words) -> Table:
     rows = []
     for key, value, target, unit in metric_values(point):
         assert value is not None
-        ends = (str(_precise(end, unit)) for end in (value.low, value.high))
+        ends = (str(precise(end, unit)) for end in (value.low, value.high))
         spread = " – ".join(ends) if value.low != value.high else ""
         limit, met = "", ""
         if target is not None:
             higher = key == "concurrent_users"
             good = value.expected >= target if higher else value.expected <= target
-            text = show_limit(target) if unit == "s" else _precise(target, unit)
+            text = show_limit(target) if unit == "s" else precise(target, unit)
             limit = f"{'≥' if higher else '≤'} {text}"
             met = words("reports.meets" if good else "reports.misses")
         rows.append(
-            (words(f"derivation.titles.{key}"), str(_precise(value.expected, unit)), spread, limit, met)
+            (words(f"derivation.titles.{key}"), str(precise(value.expected, unit)), spread, limit, met)
         )
     names = ("quantity", "value", "range", "target", "met")
     head = tuple(words(f"reports.columns.{name}") for name in names)
     return Table("metrics", words("reports.metrics"), head, tuple(rows), (1, 2, 3))
 
 
-def _precise(value: float, unit: Unit) -> Shown:
+def precise(value: float, unit: Unit) -> Shown:
+    """A result as a report shows it."""
     if unit == "s":
         return show_time(value)
     if unit == "tokens":

@@ -15,6 +15,7 @@ import pytest
 
 from core import cli
 from core.catalog.accelerators import load_accelerator
+from core.catalog.models import load_model
 from core.errors import InferometerError
 from core.estimator import estimate
 from core.files import scenario_file
@@ -41,6 +42,13 @@ CHANGES = {
     "prefix": (1, {"workload.shared_prefix_tokens": 2048}),
     "copies": (0, {"deployment.accelerators": 2, "workload.users": 30}),
     "endless": (0, {"workload.load": "requests", "workload.request_rate": 100.0}),
+    "rate": (0, {"workload.load": "requests", "workload.request_rate": 0.37}),
+    "windows": (0, {}),
+    "llama": (
+        0,
+        {"engine.name": "llamacpp", "precision.weights": "gguf_q4_k_m", "precision.kv_cache": "fp16"},
+    ),
+    "sglang": (0, {"engine.name": "sglang"}),
     "nasty": (
         0,
         {"name": NASTY, "notes": f"{NASTY}\n# head", "model.name": NASTY, "accelerator.name": NASTY},
@@ -51,7 +59,9 @@ CHANGES = {
 @pytest.fixture(scope="module")
 def points(samples):
     loaded = [scenario_file.load(path) for path in samples]
-    return {name: estimate(with_values(loaded[i], dict(change))) for name, (i, change) in CHANGES.items()}
+    found = {name: with_values(loaded[i], dict(change)) for name, (i, change) in CHANGES.items()}
+    found["windows"] = with_values(found["windows"], {"model": load_model("google/gemma-3-4b-it")})
+    return {name: estimate(scenario) for name, scenario in found.items()}
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -187,6 +197,7 @@ class Book:
         text = re.sub(r"(?:'(?P<sheet>[^']+)'!)?(?P<cell>\$?[A-Z]{1,2}\$?\d+)(?!\()", ref, text)
         text = text.replace("^", "**")
         scope = {"ROUNDUP": lambda v, _: math.ceil(v), "INT": math.floor, "MAX": max, "MIN": min}
+        scope["IF"] = lambda condition, yes, no: yes if condition else no
         return float(eval(text, {"__builtins__": {}}, scope))
 
 
@@ -204,7 +215,9 @@ def test_the_sheet_computes_the_ledger(points, name):
     book = Book(report_xlsx(point, WORDS))
     got = {label: book.number(book.names[1], f"C{row}") for row, label in ledger_rows(book)}
     lines = [line for line in point.ledger.lines if line.bytes]
-    wanted = {WORDS(f"ledger.{line.key}"): line.bytes for line in lines}
+    # What is left stands there even where it is nothing: less of an input would leave some.
+    wanted = dict.fromkeys((WORDS("ledger.kv_cache_spare"), WORDS("ledger.outside")), 0)
+    wanted |= {WORDS(f"ledger.{line.key}"): line.bytes for line in lines}
     inside = sum(line.bytes for line in lines if line.key != "outside")
     assert got.pop(WORDS("reports.sum")) == pytest.approx(inside, rel=2e-9, abs=8)
     assert got.pop(WORDS("report.ledger.budget_bytes")) == point.ledger.budget_bytes
@@ -223,16 +236,119 @@ def test_stored_results_are_those_of_the_formulas(points, name):
         assert book.number(sheet, cell) == pytest.approx(float(value), rel=1e-6, abs=1e-6), cell
 
 
-def test_an_input_of_the_sheet_moves_the_ledger(points):
-    """Users changed in the sheet give the cache that the program gives for those users."""
-    point = points["8b"]
-    book = Book(report_xlsx(point, WORDS))
+def changed(book, values):
+    """The workbook with other inputs, by symbol, and everything worked out anew."""
     working = book.names[2]
-    users = next(c for (s, c), (_, v) in book.cells.items() if s == working and v == "C")
-    book.cells[working, users.replace("B", "C")] = (None, "16")
-    row = next(row for row, label in ledger_rows(book) if label == WORDS("ledger.kv_cache"))
-    other = estimate(with_values(point.scenario, {"workload.users": 16}))
-    assert book.number(book.names[1], f"C{row}") == other.ledger.bytes_of("kv_cache")
+    for symbol, value in values.items():
+        places = [c for (s, c), (_, v) in book.cells.items() if s == working and c[0] == "B" and v == symbol]
+        place = min(places, key=lambda c: int(c[1:])).replace("B", "C")
+        formula, _ = book.cells[working, place]
+        assert formula is None, symbol
+        book.cells[working, place] = (None, str(value))
+    return book
+
+
+INPUTS = {  # path of the scenario → symbol of the sheet
+    "workload.users": "C",
+    "engine.gpu_memory_utilization": "u",
+    "workload.prompt_tokens": "L",
+}
+MOVES = [
+    {"workload.users": 3},
+    {"workload.users": 11, "engine.gpu_memory_utilization": 0.95},
+    {"workload.users": 2, "engine.gpu_memory_utilization": 0.86, "workload.prompt_tokens": 700},
+    {"workload.users": 4, "workload.prompt_tokens": 3000},
+]
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("name", ["8b", "32b", "v3", "prefix", "copies", "windows"])
+def test_inputs_of_the_sheet_move_everything_that_depends_on_them(points, name, move):
+    """Each line, sum, budget and ceiling is what the program says of a scenario with those inputs."""
+    scenario = points[name].scenario
+    if scenario.workload.shared_prefix_tokens > move.get("workload.prompt_tokens", 10**6):
+        pytest.skip("no prompt is shorter than what it shares")
+    book, other = Book(report_xlsx(points[name], WORDS)), estimate(with_values(scenario, move))
+    cells = {INPUTS[path]: value for path, value in move.items()}
+    if "L" in cells:
+        cells["L"] = move["workload.prompt_tokens"] + scenario.workload.output_tokens
+    changed(book, cells)
+    got = {label: book.number(book.names[1], f"C{row}") for row, label in ledger_rows(book)}
+    assert other.ledger.fits
+    for line in other.ledger.lines:
+        assert got[WORDS(f"ledger.{line.key}")] == pytest.approx(line.bytes, abs=8), line.key
+    assert got[WORDS("reports.sum")] == pytest.approx(other.ledger.budget_bytes, abs=1)
+    assert got[WORDS("report.ledger.budget_bytes")] == other.ledger.budget_bytes
+    assert got[WORDS("report.ledger.device_bytes")] == other.ledger.device_bytes
+    told = summary_of(book)
+    needed = told[WORDS("derivation.titles.memory_per_device")]
+    assert needed * 2**30 == pytest.approx(other.ledger.needed_bytes, abs=8)
+    assert told[WORDS("derivation.titles.concurrent_users")] == other.capacity.at_once
+    assert told[WORDS("derivation.titles.kv_tokens")] == other.capacity.kv_tokens
+
+
+def summary_of(book):
+    """Numbers of the first sheet by their names, worked out anew."""
+    sheet = book.names[0]
+    numbers = [c[1:] for (s, c), _ in book.cells.items() if s == sheet and c[0] == "B"]
+    found = {}
+    for row in numbers:
+        formula, value = book.cells[sheet, f"B{row}"]
+        if formula is not None or re.fullmatch(r"-?[\d.]+(E[-+]?\d+)?", value or ""):
+            found.setdefault(book.cells[sheet, f"A{row}"][1], book.number(sheet, f"B{row}"))
+    return found
+
+
+def test_more_than_fits_leaves_nothing_and_less_leaves_some(points):
+    full = changed(Book(report_xlsx(points["8b"], WORDS)), {"C": 400})
+    got = {label: full.number(full.names[1], f"C{row}") for row, label in ledger_rows(full)}
+    assert got[WORDS("ledger.kv_cache_spare")] == got[WORDS("ledger.outside")] == 0
+    assert got[WORDS("reports.sum")] > got[WORDS("report.ledger.budget_bytes")]
+    unfit = changed(Book(report_xlsx(points["unfit"], WORDS)), {"C": 1, "M_d": 48 * 2**30})
+    got = {label: unfit.number(unfit.names[1], f"C{row}") for row, label in ledger_rows(unfit)}
+    budget = math.floor(points["unfit"].scenario.engine.gpu_memory_utilization * 48 * 2**30)
+    assert got[WORDS("report.ledger.budget_bytes")] == budget
+    assert got[WORDS("reports.sum")] == pytest.approx(budget, abs=1)
+    assert got[WORDS("ledger.kv_cache_spare")] > 2**30
+    assert got[WORDS("ledger.outside")] == 48 * 2**30 - budget
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_whatever_follows_from_an_input_is_a_formula(points, name):
+    """No number is there twice: a cell that says what another works out refers to it."""
+    book = Book(report_xlsx(points[name], WORDS))
+    working, ledger = book.names[2], book.names[1]
+    worked = {float(v) for (s, _), (f, v) in book.cells.items() if s == working and f and float(v) > 1e6}
+    for (sheet, cell), (formula, value) in book.cells.items():
+        if cell[0] != "C" or formula is not None or not re.fullmatch(r"\d+(\.\d+)?", value or ""):
+            continue
+        assert sheet != ledger, cell
+        assert float(value) not in worked, cell
+
+
+def test_the_summary_has_numbers_and_units(points):
+    book = Book(report_xlsx(points["32b"], WORDS))
+    sheet = book.names[0]
+    told = summary_of(book)
+    speed = points["32b"].speed
+    name = WORDS("derivation.titles.time_to_first_token")
+    assert told[name] == pytest.approx(speed.time_to_first_token.expected)
+    row = next(c[1:] for (s, c), (_, v) in book.cells.items() if s == sheet and v == name and c[0] == "A")
+    assert book.cells[sheet, f"C{row}"][1] == "s"
+    assert float(book.cells[sheet, f"D{row}"][1]) == pytest.approx(speed.time_to_first_token.low)
+    assert told[WORDS.field("workload.prompt_tokens")] == 4096
+    assert told[WORDS("compare.results.price")] > 100
+    texts = [v for (s, c), (_, v) in book.cells.items() if s == sheet and c[0] in "BDEF" and v]
+    assert not any(re.fullmatch(r"[\d.,]+ (s|ms|GiB|tok/s|req/s|W)", text) for text in texts)
+
+
+@pytest.mark.parametrize("name", ["8b", "32b", "v3", "rate"])
+def test_the_numbers_of_the_curves_are_of_whole_users(points, name):
+    for picture in report_of(points[name], WORDS, with_advice=False).pictures:
+        for head, values in picture.columns:
+            if head == WORDS("reports.axes.users"):
+                assert len(values) > 3, picture.key
+                assert all(value == int(value) for value in values), picture.key
 
 
 def test_names_in_a_workbook_are_text(points):
