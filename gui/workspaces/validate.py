@@ -45,8 +45,9 @@ class ValidateWorkspace(QWidget):
         self._active = False
         self.store = context.shell().runs
         self.runs = RunsInOut(context, self, self._show_unread)
-        self.board: Board | None = None
-        self.view: View | None = None
+        self.board: Board | None = None  # what is in sight, and
+        self.view: View | None = None  # always a view of that board: the two go together
+        self._newest: Board | None = None  # whose view may still be worked out
         self.run, self.group = -1, -1  # what is chosen
         self._asked: tuple[object, ...] | None = None  # the board that is made, or was
         self._changes = 0  # of calibrations
@@ -150,7 +151,7 @@ class ValidateWorkspace(QWidget):
         """Out of sight: nothing runs."""
         self._active = False
         self._look.stop()
-        if self.pairing.working:
+        if self.pairing.working or self.viewing.working:
             self._asked = None
         for work in (self.pairing, self.viewing, self.causes.work):
             work.stop()
@@ -219,8 +220,8 @@ class ValidateWorkspace(QWidget):
         self.pairing.start(lambda: boards(entries, base, folder))
 
     def _show_work(self) -> None:
-        if self.pairing.working and self.board is not None:
-            self.bar.show_share(self.board.share)
+        if self.pairing.working and self._newest is not None:
+            self.bar.show_share(self._newest.share)
 
     def _end_work(self) -> None:
         self._late.stop()
@@ -231,36 +232,40 @@ class ValidateWorkspace(QWidget):
         self.runs.tell_problems(problems)
 
     def _on_board(self, board: Board) -> None:
-        kept = self._chosen_id()
-        self.board = board
-        self.run = next((i for i, e in enumerate(board.entries[: len(board.pairs)]) if e.id == kept), -1)
+        self._newest = board
         if not self.bar.isHidden():
             self.bar.show_share(board.share)
-        self.form.show_board(board)
+        self.form.offer(board)
         self._ask()
 
     def _chosen_id(self) -> int:
         board = self.board
         return board.entries[self.run].id if board is not None and 0 <= self.run < len(board.pairs) else -1
 
+    def _chosen_group(self) -> tuple[str, str]:
+        """The chosen group by what it is of, and its name."""
+        view = self.view
+        known = view is not None and 0 <= self.group < len(view.groups)
+        return (view.group, view.groups[self.group].name) if view is not None and known else ("", "")
+
     def _ask(self) -> None:
         """Filter and group anew."""
-        board, question = self.board, self.form.question
+        board, question = self._newest, self.form.question
         if board is not None:
-            self.viewing.start(lambda: iter((view_of(board, question),)))
+            self.viewing.start(lambda: iter(((board, view_of(board, question)),)))
 
-    def _on_view(self, view: View) -> None:
-        board = self.board
-        if board is None:
-            return
-        self.view = view
-        self.form.show_view(view)
+    def _on_view(self, found: tuple[Board, View]) -> None:
+        board, view = found
+        run, group = self._chosen_id(), self._chosen_group()
+        if board is not self.board:
+            self.run = next((i for i, e in enumerate(board.entries[: len(board.pairs)]) if e.id == run), -1)
+        self.group = next((i for i, g in enumerate(view.groups) if (view.group, g.name) == group), -1)
+        self.board, self.view = board, view
+        self.form.show_view(board, view)
         self.pages.plot.show_view(view)
         self.pages.groups.show_table(*content.group_table(view, self._words))
         by = self._words(f"validating.by.{view.group}")
         self.pages.groups_title.setText(self._words("validating.groups_by", by=by))
-        if self.group >= len(view.groups):
-            self.group = -1
         if self.group < 0 and self.run not in view.runs and len(view.runs):
             self.run = self._telling(view)
         self._show_choice()

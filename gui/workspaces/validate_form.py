@@ -35,8 +35,7 @@ class ValidateForm(QWidget):
         self._words = words
         self._small = False
         self.question = Question()
-        self._board: Board | None = None
-        self._view: View | None = None
+        self._shown: tuple[Board, View] | None = None  # never a view of another board
         self.title = Text("body_semibold", "ink", words("validating.runs"))
         self.labels: list[QLabel] = []
         self.choices: dict[str, ChoiceEdit] = {}
@@ -82,8 +81,8 @@ class ValidateForm(QWidget):
         column.addWidget(self.list, 1)
         manager.changed.connect(self._restyle)
         self._restyle()
-        self.show_board(None)
-        self.show_view(None)
+        self.offer(None)
+        self._tell_count()
 
     def _menu(self) -> QMenu:
         words, menu = self._words, QMenu(self)
@@ -123,40 +122,40 @@ class ValidateForm(QWidget):
     def _tick_all(self) -> None:
         self.list.tick_all(not self.list.ticks)
 
-    def show_board(self, board: Board | None) -> None:
-        """Offer what these runs have."""
-        self._board = board
+    def offer(self, board: Board | None) -> None:
+        """Offer what these runs have; the list shows them with their view."""
         words = self._words
+        some = board is not None and bool(board.entries)
         for key in ("tool", "engine", "device"):
             names = board.names[key].names if board is not None and key in board.names else ()
             known = [Choice("", words(f"validating.all.{key}"))]
             known += [Choice(name, content.name_of(key, name, words)) for name in sorted(filter(None, names))]
-            self._offer(key, known)
+            self._offer(key, known, some)
         figures = board.figures if board is not None else ()
-        self._offer("figure", [content.figure_choice(f, words) for f in figures])
+        self._offer("figure", [content.figure_choice(f, words) for f in figures], some)
         self._offer(
             "group",
             [
                 Choice("", words("validating.groups.auto")),
                 *(Choice(key, words(f"validating.groups.{key}")) for key in GROUPS),
             ],
+            some,
         )
 
-    def _offer(self, key: str, choices: Sequence[Choice]) -> None:
+    def _offer(self, key: str, choices: Sequence[Choice], some: bool) -> None:
         edit, now = self.choices[key], getattr(self.question, key)
         edit.set_choices(choices)
-        edit.setEnabled(bool(choices) and self._board is not None and bool(self._board.entries))
+        edit.setEnabled(bool(choices) and some)
         if now and all(choice.value != now for choice in choices):
             self.question = replace(self.question, **{key: ""})
             now = getattr(self.question, key)
         edit.set_value(now)
 
-    def show_view(self, view: View | None) -> None:
-        """List the runs of the filters."""
-        self._view = view
-        if view is not None:
-            self.choices["figure"].set_value(view.figure)
-        self.list.show_rows(view.ids if view is not None else ())
+    def show_view(self, board: Board, view: View) -> None:
+        """List the runs of the filters: ``view`` is one of ``board``."""
+        self._shown = board, view
+        self.choices["figure"].set_value(view.figure)
+        self.list.show_rows(view.ids)
         self._tell_count()
 
     def _tell_count(self) -> None:
@@ -173,21 +172,21 @@ class ValidateForm(QWidget):
     def select(self, run: int) -> None:
         """Choose the row of a run, if it is listed."""
         row = -1
-        if self._view is not None and run >= 0:
-            found = (self._view.runs == run).nonzero()[0]
+        if self._shown is not None and run >= 0:
+            found = (self._shown[1].runs == run).nonzero()[0]
             row = int(found[0]) if len(found) else -1
         self.list.select(row)
         self._tell_count()
 
     def run_at(self, row: int) -> int:
         """The run of a row."""
-        return int(self._view.runs[row]) if self._view is not None else -1
+        return int(self._shown[1].runs[row]) if self._shown is not None else -1
 
     def _line(self, row: int) -> RunLine:
-        if self._board is None or self._view is None or row >= len(self._view.runs):
+        if self._shown is None:
             return RunLine("", "")
-        pair = self._board.pairs[int(self._view.runs[row])]
-        return content.run_line(pair, self._view.figure, self._words)
+        board, view = self._shown
+        return content.run_line(board.pairs[int(view.runs[row])], view.figure, self._words)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The side's ground."""

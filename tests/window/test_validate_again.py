@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QFocusEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
+from pytestqt.exceptions import capture_exceptions
 from pytestqt.qtbot import QtBot
 
 from core.evidence.pairing import pair_runs
@@ -16,9 +18,11 @@ from core.words import Words
 from gui.contents.validate import figure_table, run_title
 from gui.frame.window import MainWindow
 from gui.paths import Paths
+from gui.theme import theme
 from gui.widgets import paint
 from gui.widgets.grid_table import GridTable
 from gui.work.measurements import is_plausible, may_hold_runs
+from gui.work.validation import boards
 from tests.window.test_validate import BENCH, WAIT_MS, open_window, page_of, settle, shown, window_of
 
 __all__ = ["shown"]
@@ -152,3 +156,43 @@ def test_names_of_figures_are_whole_in_a_narrow_table(
     table.show()
     table.grab()
     assert len(rows) >= 4 and not cut
+
+
+def test_rows_say_their_own_run_until_those_of_the_next_board_are_there(shown: Any, qtbot: QtBot) -> None:
+    """A board of fewer runs, in another order, comes before its view: nothing in sight is mixed of both."""
+    listed, board = shown.form.list, shown.board
+    lines = [listed.line(row) for row in range(len(listed))]
+    fewer = tuple(reversed(board.entries[-3:]))
+    (smaller,) = (b for b in boards(fewer, board.base, None) if b is not None)
+    with capture_exceptions() as raised:
+        shown.pairing.news.emit(smaller)
+        assert [listed.line(row) for row in range(len(listed))] == lines
+        assert shown.board is board, "the old one with its view, which is still in sight"
+        QTest.mouseMove(listed.viewport(), QPoint(60, theme().px(42) * 8 + 5))
+        assert listed.grab().width() and shown.form.run_at(8) == 8
+        assert [entry.id for entry in shown._listed()] == [entry.id for entry in board.entries]
+        qtbot.waitUntil(lambda: not shown.viewing.working and len(listed) == 3, timeout=WAIT_MS)
+    assert not raised and shown.board is smaller
+    assert [listed.line(row).caption for row in range(3)] == [line.caption for line in lines[:-4:-1]]
+
+
+def test_left_before_its_view_is_there_a_board_is_made_again(shown: Any, qtbot: QtBot) -> None:
+    stack, board = window_of(shown).stack, shown.board
+    (smaller,) = (b for b in boards(board.entries[:3], board.base, None) if b is not None)
+    shown.pairing.news.emit(smaller)
+    stack.show_key("estimate")
+    stack.show_key("validate")
+    settle(shown, qtbot)
+    assert len(shown.form.list) == len(shown.board.pairs) == 9
+    assert shown.pages.plot is not None and shown.view.ids == tuple(e.id for e in shown.board.entries)
+
+
+def test_a_chosen_group_is_kept_by_its_name_not_by_its_place(shown: Any, qtbot: QtBot) -> None:
+    shown.choose_group(0)
+    name = shown.view.groups[0].name
+    shown.pairing.news.emit(shown.board)  # runs anew, grouped alike
+    qtbot.waitUntil(lambda: not shown.viewing.working, timeout=WAIT_MS)
+    assert shown.view.groups[shown.group].name == name
+    shown.form.choices["group"].chosen.emit("engine")
+    qtbot.waitUntil(lambda: shown.view.group == "engine", timeout=WAIT_MS)
+    assert shown.group == -1 and shown.view.groups, "the first engine is not what was chosen"
