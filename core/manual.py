@@ -128,7 +128,9 @@ def _symptoms(words: Words) -> str:
             for cause in symptom.causes
         ]
         lines = [_row(heads), _row(["---"] * len(heads)), *map(_row, rows)]
-        metric = f"{words('symptoms.columns.metric')}: {words.phrase(symptom.metric)}"
+        metric = words(
+            "units.told", name=words("symptoms.columns.metric"), value=words.phrase(symptom.metric)
+        )
         parts.append(f"## {words.phrase(symptom.name)}\n\n{metric}\n\n" + "\n".join(lines))
     return "\n\n".join(parts)
 

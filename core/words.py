@@ -73,11 +73,17 @@ class Words:
         text = _catalogue("en").get(key) if text is None else text
         if text is None:
             return key
-        filled = {k: self.phrase(v) if isinstance(v, Phrase) else v for k, v in values.items()}
+        filled = {k: self._value(v) for k, v in values.items()}
         if not values:
             return text
         chinese = self.language == "zh_CN"
         return (fill_chinese(text, filled) if chinese else text.format_map(filled)).strip()
+
+    def _value(self, value: object) -> object:
+        """A phrase in words, several values as a list."""
+        if isinstance(value, Phrase):
+            return self.phrase(value)
+        return self.listed(str(self._value(one)) for one in value) if isinstance(value, tuple) else value
 
     def phrase(self, phrase: Phrase) -> str:
         """The text of a phrase, inner phrases included."""

@@ -166,10 +166,10 @@ def _unfit(pairs: Sequence[Pair], chosen: Sequence[tuple[int, Comparison]]) -> t
     engines = sorted({s.engine.name for s in scenarios})
     devices = sorted({s.accelerator.name for s in scenarios})
     if len(engines) > 1:
-        names = ", ".join(LABELS.get(engine, engine) for engine in engines)
+        names = tuple(LABELS.get(engine, engine) for engine in engines)
         return (Phrase("calibrate.refused.engines", {"names": names}),)
     if len(devices) > 1:
-        return (Phrase("calibrate.refused.devices", {"names": ", ".join(devices)}),)
+        return (Phrase("calibrate.refused.devices", {"names": tuple(devices)}),)
     few = too_few(pairs, chosen, _LEAST_RUNS)
     return () if few is None else (few,)
 

@@ -86,7 +86,7 @@ def _cannot_run(scenario: Scenario, refused: Problem, missed: tuple[str, ...]) -
     if refused.code == "engine_not_for_device":
         key = "verdict.cannot_run"
         names = [LABELS[name] for name in engines_on(scenario, scenario.accelerator)]
-        way = Phrase("verdict.engines_there", {"engines": ", ".join(names)})
+        way = Phrase("verdict.engines_there", {"engines": tuple(names)})
     detail = Phrase("verdict.detail_cannot_run", {"change": way, "engine": values["engine"]})
     return Verdict("bad", Phrase(key, values), detail, (CANNOT_RUN, *missed))
 

@@ -205,7 +205,12 @@ ONE_NAME: tuple[tuple[str, str, frozenset[str]], ...] = (
     ("方案", "场景", frozenset()),
     ("项目文件", "场景文件", frozenset()),
     ("推测解码|猜测解码", "投机解码", frozenset()),
-    ("(?<![a-zA-Z_(])decode(?![a-zA-Z_])", "解码", frozenset()),
+    ("(?<![a-zA-Z_(（])decode(?![a-zA-Z_])", "解码", frozenset()),
+    ("吞吐量", "吞吐", frozenset()),
+    ("预测带", "预测区间", frozenset()),
+    ("token 间(?!延迟)", "token 间延迟", frozenset()),
+    (r"(?<![\w.])\d+ ?bit(?!s?[a-z])", "位", frozenset()),
+    ("现象表|常见疑问", "常见问题与排查, 概念问答", frozenset()),
     ("预填充", "prefill", frozenset({"glossary.prefill.name"})),
     ("CUDA [Gg]raphs?(?!，从)", "CUDA 图", frozenset()),
     ("内核|核函数", "kernel", frozenset()),
@@ -237,6 +242,17 @@ def test_one_thing_has_one_chinese_name(pattern: str, instead: str, allowed: fro
     told = {key: re.findall(f".{{0,12}}(?:{pattern}).{{0,12}}", text) for key, text in found.items()}
     assert {key: said for key, said in told.items() if key not in allowed} == {}, f"say {instead}"
     assert allowed <= found.keys()
+
+
+def test_the_manual_has_full_width_brackets_in_chinese_sentences() -> None:
+    pages = [path for path in (ROOT / "resources/help/zh_CN").glob("*.md") if path.name != "accuracy.md"]
+    found = {}
+    for path in pages:
+        text = re.sub(
+            r"```.*?```|`[^`]*`|\]\([^)]*\)|\$\$.*?\$\$", "", path.read_text(encoding="utf-8"), flags=re.S
+        )
+        found[path.name] = re.findall(f".{{0,8}}[{HAN}] ?\\([^)]*\\).{{0,4}}", text)
+    assert {name: told for name, told in found.items() if told} == {}
 
 
 def test_a_button_is_not_called_like_a_workspace() -> None:
