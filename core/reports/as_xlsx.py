@@ -39,7 +39,7 @@ def report_xlsx(point: Estimate, words: Words) -> bytes:
     needed = _ledger(ledger, _sheet(words, "ledger"), point, working, formats, words)
     live = {key: f"={working.cell(key)}" for key in CEILINGS if key in working.totals}
     live["memory_per_device"] = f"={needed}/{memory_size()}"
-    summary.write(point, report, live)
+    summary.write(point, report, live, {"memory_per_device": f"={working.cell('budget')}/{memory_size()}"})
     _curves(book, report, formats, words)
     book.close()
     return out.getvalue()

@@ -10,13 +10,14 @@ from core.results import Estimate
 from core.units import Shown, memory_size, memory_unit
 from core.words import Words
 
+Formulas = dict[str, str]
 _UNITS = {"price": "US$", "power": "W", "energy": "J/token", "per_hour": "US$/h", "per_million": "US$"}
 
 
 class Summary:
     """Verdict, results, inputs, cost and advice, one below the other.
 
-    ``live``: formulas of results that the ledger's sheets work out, by key.
+    ``live`` and ``limits``: formulas of results and targets that the sheets of the ledger work out, by key.
     """
 
     def __init__(self, book: Any, sheet: Any, formats: dict[str, Any], words: Words) -> None:
@@ -24,7 +25,7 @@ class Summary:
         self.row = 0
         self._styles: dict[str, Any] = {}
 
-    def write(self, point: Estimate, report: Report, live: dict[str, str]) -> None:
+    def write(self, point: Estimate, report: Report, live: Formulas, limits: Formulas) -> None:
         """Write the sheet."""
         sheet = self.sheet
         sheet.set_column(0, 0, WIDE)
@@ -34,7 +35,7 @@ class Summary:
         sheet.write_string(2, 0, report.detail)
         sheet.write_string(3, 0, self.words("reports.summary_note"))
         self.row = 5
-        self._metrics(point, report, live)
+        self._metrics(point, report, live, limits)
         self._scenario(point, report)
         self._cost(point, report)
         self._texts(report.advice)
@@ -70,7 +71,7 @@ class Summary:
             self._styles[form] = self.book.add_format({"num_format": form})
         return self._styles[form]
 
-    def _metrics(self, point: Estimate, report: Report, live: dict[str, str]) -> None:
+    def _metrics(self, point: Estimate, report: Report, live: Formulas, limits: Formulas) -> None:
         self._head(report.metrics.title, "quantity", "value", "unit", "low", "high", "target", "met")
         for (key, value, target, unit), texts in zip(metric_values(point), report.metrics.rows, strict=True):
             assert value is not None
@@ -83,10 +84,19 @@ class Summary:
                 self._number(3, value.low / size, said.number)
                 self._number(4, value.high / size, said.number)
             if target is not None:
-                self._number(5, target / size, said.number)
-            self.sheet.write_string(self.row, 6, texts[4])
+                self._number(5, target / size, said.number, limits.get(key, ""))
+            self._met(key, texts[4], key in live)
             self.row += 1
         self.row += 1
+
+    def _met(self, key: str, said: str, is_live: bool) -> None:
+        """Whether the target is met; a formula where the result is one."""
+        if not (said and is_live):
+            self.sheet.write_string(self.row, 6, said)
+            return
+        row, sign = self.row + 1, ">=" if key == "concurrent_users" else "<="
+        yes, no = (self.words(f"reports.{name}").replace('"', '""') for name in ("meets", "misses"))
+        self.sheet.write_formula(self.row, 6, f'=IF(B{row}{sign}F{row},"{yes}","{no}")', None, said)
 
     def _scenario(self, point: Estimate, report: Report) -> None:
         self._head(report.scenario.title, "input", "value", "unit")

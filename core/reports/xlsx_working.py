@@ -70,7 +70,7 @@ class Working:
     def _inputs(self, point: Estimate, workings: list[Derivation]) -> None:
         found: dict[str, Sym] = {}
         for working in workings:
-            for symbol in working.symbols():
+            for symbol in (one for step in working.steps for one in symbols_of(step.formula)):
                 if symbol.name in _open(point) and not _is_result(working, symbol.name):
                     found.setdefault(symbol.name, symbol)
         for name in ("C", "C_1", "L", "M_d", "u"):
