@@ -56,8 +56,9 @@ _DRAFTS: dict[str, tuple[DraftKind, ...]] = {
 }
 # Families of devices that an engine has no code for, unlike others of their vendor (llama.cpp docs/build.md).
 _WITHOUT: dict[str, tuple[str, ...]] = {"llamacpp": ("Gaudi",), "ollama": ("Gaudi",)}
-# The least compute capability of NVIDIA devices: vLLM, "GPU", "Requirements"; SGLang needs no less.
-_ENGINE_FROM = {"vllm": 7.0, "sglang": 7.0}
+# The least compute capability of NVIDIA devices: vLLM, "GPU", "Requirements"; SGLang needs no less, and the
+# table of TensorRT-LLM (reference/precision.html) begins with Volta.
+_ENGINE_FROM = {"vllm": 7.0, "sglang": 7.0, "trtllm": 7.0}
 # vLLM, "Quantization", "Supported Hardware": on Volta none of these, on Turing each or its 16-bit kernel.
 _NARROW_FROM = 7.5
 _NOT_ON_VOLTA = ("fp8", "w8a8", "awq_", "mxfp", "nvfp")
@@ -318,7 +319,7 @@ def _device(scenario: Scenario) -> Iterator[Problem]:
         # https://nvidia.github.io/TensorRT-LLM/reference/precision.html: FP8 from Ada and Hopper on
         yield Problem("no_fp8", ("precision.weights",), values, "warning")
     capability = _capability(scenario)
-    if engine not in _ENGINE_FROM or capability is None:
+    if engine not in ("vllm", "sglang") or capability is None:
         return
     if weights.key == "bf16" and capability < _BF16_FROM:
         yield Problem("no_bf16", ("precision.weights",), values, "warning")

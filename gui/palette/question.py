@@ -12,11 +12,19 @@ from core.catalog.search import in_latin, is_size
 from core.errors import InferometerError
 from core.spec.accelerator import Accelerator
 from core.spec.change import with_value
+from core.spec.checks import runs_on
 from core.spec.engine import EngineName
 from core.spec.formats import WEIGHT_FORMATS, gguf_key
 from core.spec.model import Model
 from core.spec.scenario import Scenario
-from core.spec.support import nearest_cache, nearest_weights, releases_of, weight_formats_of
+from core.spec.support import (
+    engines_on,
+    nearest_cache,
+    nearest_weights,
+    releases_of,
+    supported_weights,
+    weight_formats_of,
+)
 from core.units import editable, show_count, show_tokens
 from core.words import Words, counted
 from gui.catalogue import Catalogue
@@ -83,6 +91,8 @@ class Question:
         if work.load == "users":
             found["workload.users"] = words.phrase(counted("units.users", work.users))
         found["workload.prompt_tokens"] = words("compare.prompt", tokens=show_tokens(work.prompt_tokens))
+        if "accelerator" in asked and scenario.deployment.accelerators > 1:
+            found["deployment.accelerators"] = f"{show_count(scenario.deployment.accelerators)} × GPU"
         return {path: text for path, text in found.items() if path not in asked}
 
 
@@ -97,12 +107,14 @@ def question_of(text: str, scenario: Scenario, shelf: Catalogue, words: Words) -
     found: Parts = []  # in the order in which one may change what comes after
     if model is not None:
         found.append((model.name, lambda s: model_changes(s, model)))
-    found += _engine_part(terms, scenario, words)
+    engine = _engine_name(terms, scenario, device)
+    found += _engine_part(terms, engine, scenario, words)
     found += _hardware_parts(terms, device, count)
-    found += _precision_parts(terms, scenario, model)
+    found += _precision_parts(terms, engine, scenario, model, device)
     found += _work_parts(terms, words)
     found += _target_parts(terms, words)
-    alone = len(found) == 1 and not terms.weights
+    follows = not terms.engine and engine != scenario.engine.name and not terms.gguf
+    alone = len(found) - follows == 1 and not terms.weights
     bare = model is not None or (device is not None and count is None) or terms.engine is not None
     if not found or (alone and bare):
         return None  # a name alone is found as such
@@ -110,11 +122,24 @@ def question_of(text: str, scenario: Scenario, shelf: Catalogue, words: Words) -
     return Question(tuple(part for part, _ in found), tuple(step for _, step in found), unknown)
 
 
-def _engine_part(terms: Terms, scenario: Scenario, words: Words) -> Parts:
-    """The engine that was named, or one that loads the files that were named."""
+def _engine_name(terms: Terms, scenario: Scenario, device: Accelerator | None) -> EngineName:
+    """The engine that was named, or one that loads the files and runs on the device that were named."""
     name: EngineName = terms.engine or scenario.engine.name
     if terms.gguf and gguf_key(terms.gguf) in WEIGHT_FORMATS:
         name = name if gguf_key(terms.gguf) in weight_formats_of(name) else "llamacpp"
+    if device is not None and not terms.engine and not runs_on(_placed(scenario, device, name)):
+        name = next(iter(engines_on(scenario, device)), name)
+    return name
+
+
+def _placed(scenario: Scenario, device: Accelerator, engine: EngineName, weights: str = "") -> Scenario:
+    """The scenario on a device under an engine, with weights where they are given."""
+    precision = scenario.precision.model_copy(update={"weights": weights} if weights else {})
+    named = scenario.engine.model_copy(update={"name": engine})
+    return scenario.model_copy(update={"accelerator": device, "engine": named, "precision": precision})
+
+
+def _engine_part(terms: Terms, name: EngineName, scenario: Scenario, words: Words) -> Parts:
     if name == scenario.engine.name:
         # Said, but as it is: it is confirmed.
         return [(engine_label(name, scenario.engine.version, words), lambda _s: [])] if terms.engine else []
@@ -152,9 +177,10 @@ def _layout_step(said: dict[str, int], count: int | None) -> Step:
     return step
 
 
-def _precision_parts(terms: Terms, scenario: Scenario, model: Model | None) -> Parts:
+def _precision_parts(
+    terms: Terms, engine: EngineName, scenario: Scenario, model: Model | None, device: Accelerator | None
+) -> Parts:
     found: Parts = []
-    engine: EngineName = terms.engine or scenario.engine.name
     wanted = ""
     if terms.gguf and gguf_key(terms.gguf) in WEIGHT_FORMATS:
         wanted = gguf_key(terms.gguf)
@@ -163,6 +189,7 @@ def _precision_parts(terms: Terms, scenario: Scenario, model: Model | None) -> P
         meant = published in _ALSO_MEANT.get(terms.weights, ())
         wanted = published if meant else _KEYS.get(terms.weights, terms.weights)
         wanted = nearest_weights(engine, wanted)
+        wanted = supported_weights(_placed(scenario, device or scenario.accelerator, engine, wanted))
     if wanted:
         label = WEIGHT_FORMATS[wanted].label.split(",")[0]
         found.append((label, lambda _scenario: [("precision.weights", wanted)]))
@@ -271,12 +298,18 @@ def _hardware_text(device: Accelerator, count: int | None) -> str:
 
 
 def _device_step(device: Accelerator, count: int | None) -> Step:
+    whole_computer = device.unified_memory and device.scale_up.max_devices < 2
+    devices = 1 if count is None and whole_computer else count  # nobody means several of them
+
     def step(scenario: Scenario) -> Changes:
         changes = accelerator_changes(scenario, device)
-        if count is None:
-            return changes
         tried = scenario.model_copy(update={"accelerator": device})
-        return [*changes, *count_changes(tried, count, layout_of(scenario))]
+        if devices is not None:
+            changes += count_changes(tried, devices, layout_of(scenario))
+        weights = supported_weights(tried)
+        if weights != scenario.precision.weights:
+            changes.append(("precision.weights", weights))
+        return changes
 
     return step
 

@@ -117,5 +117,7 @@ def test_an_engine_that_does_not_run_there_is_told_in_the_verdict() -> None:
     changes = {"engine__name": "trtllm", "engine__version": "1.0", "workload__users": 1}
     away = estimate(scenario("M3 Ultra", **changes))
     assert away.speed is not None
-    assert "TensorRT-LLM does not run on the Apple M3 Ultra" in WORDS.phrase(away.verdict.detail)
-    assert "does not run" not in WORDS.phrase(estimate(scenario("RTX 4090", **changes)).verdict.detail)
+    assert "TensorRT-LLM does not run on the Apple M3 Ultra" in WORDS.phrase(away.verdict.headline)
+    assert away.verdict.state == "bad"
+    at_home = estimate(scenario("RTX 4090", **changes)).verdict
+    assert "does not run" not in WORDS.phrase(at_home.headline) + WORDS.phrase(at_home.detail)

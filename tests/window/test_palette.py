@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from core.files import scenario_file
+from core.spec.checks import unsupported
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui.actions import COMMANDS
@@ -402,6 +403,41 @@ def test_users_that_are_asked_for_are_the_target_of_the_capacity(window: MainWin
     document.set_value("targets.users", None)
     sources.asked("16 users")[0].run()
     assert (document.scenario.workload.users, document.scenario.targets.users) == (16, None)
+
+
+@pytest.mark.parametrize(
+    ("typed", "device", "engine", "weights"),
+    [
+        ("Qwen3-8B M4 Max 4bit 1 user 2K", "Apple M4 Max (40-core GPU)", "llamacpp", "gguf_q4_k_m"),
+        ("Qwen3-8B M4 Max mlx 4bit", "Apple M4 Max (40-core GPU)", "mlx", "mlx_4bit"),
+        ("Qwen3-8B V100 8 users", "V100 SXM2 32GB", "vllm", "fp16"),
+        ("Qwen3-8B P100 8 users", "P100 PCIe 16GB", "llamacpp", "bf16"),
+    ],
+)
+def test_what_was_asked_for_runs(
+    window: MainWindow, typed: str, device: str, engine: str, weights: str
+) -> None:
+    document, sources = window.document, Sources(window)
+    place = {"accelerators": 8, "tensor_parallel": 8, "expert_parallel": 1, "attention_data_parallel": 8}
+    document.set_values([(f"deployment.{name}", value) for name, value in place.items()], "x")
+    sources.asked(typed)[0].run()
+    now = document.scenario
+    assert (now.accelerator.name, now.engine.name, now.precision.weights) == (device, engine, weights)
+    assert unsupported(now) is None
+    if now.accelerator.unified_memory:
+        assert (now.deployment.accelerators, now.deployment.group) == (1, 1)
+        assert now.deployment.attention_data_parallel == 1
+
+
+def test_a_device_that_another_engine_runs_on_is_still_a_name(window: MainWindow) -> None:
+    shelf = window.workspace.forms.catalogue
+    assert question_of("M4 Max", window.document.scenario, shelf, window.words) is None
+
+
+def test_devices_that_nobody_counted_are_told(window: MainWindow) -> None:
+    window.document.set_values([("deployment.accelerators", 2), ("deployment.tensor_parallel", 2)], "x")
+    kept = Sources(window).asked("llama 70b h100 4 bit 8 users 2k")[1]
+    assert kept.name == "2 × GPU"
 
 
 def test_a_layout_that_needs_more_devices_brings_them(window: MainWindow) -> None:
