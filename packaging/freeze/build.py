@@ -6,6 +6,7 @@ An unchanged tree is not built again.  Run with the Python of the private enviro
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -77,6 +78,13 @@ def source_date() -> int:
     return int(told) if asked.returncode == 0 and told.isdecimal() else EPOCH
 
 
+def left_out_but_used(warnings: str) -> list[str]:
+    """Lines of the freezer's list of modules it did not find that say one of ours asks for a left-out one."""
+    own = re.compile(r"(?:by|,) (?:core|gui|resources)[. ]")
+    lines = (line for line in warnings.splitlines() if line.startswith("excluded module named "))
+    return [line for line in lines if own.search(line)]
+
+
 def tidy(program: Path, work: Path, bare: bool) -> None:
     """Leave out what is stranded, then say whose the rest is.  A bare window is left as others freeze it."""
     if sys.platform.startswith("linux"):
@@ -120,6 +128,10 @@ def build(output: Path = OUTPUT, work: Path = BUILD / "work", entry: Path | None
     if done.returncode:
         sys.stdout.write(done.stdout.decode(errors="replace"))
         return done.returncode
+    told = (work / "inferometer" / "warn-inferometer.txt").read_text(encoding="utf-8")
+    if missed := left_out_but_used(told):
+        print("   " + "\n   ".join(missed))
+        return 1
     tidy(output / "inferometer", work, bare=entry is not None)
     return 0
 
