@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from core.typesetting import fill_chinese
+from core.units import show_time
 from core.words import LANGUAGES, Words, counted, percent
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -194,6 +195,16 @@ def test_words_fill_inner_phrases_in_their_language() -> None:
     assert Words("zh_CN")("verdict.few_users", users=counted("units.users", 1), target="2") == (
         "可服务 1 个用户，目标为 2。"
     )
+
+
+def test_several_values_are_a_list_and_a_number_with_its_unit_is_none() -> None:
+    names = {"engines": ("llama.cpp", "Ollama", "vLLM"), "names": ("A", "B")}
+    assert "llama.cpp、Ollama、vLLM" in CHINESE_WORDS("verdict.engines_there", **names)
+    assert "A, B" in Words("en")("calibrate.refused.devices", **names)
+    assert "581 ms" in CHINESE_WORDS("palette.first_token", limit=show_time(0.581))
+
+
+CHINESE_WORDS = Words("zh_CN")
 
 
 def test_an_unknown_language_speaks_english() -> None:
