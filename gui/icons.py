@@ -25,9 +25,8 @@ def _pixmap(name: str, colour: str, size: float, ratio: float) -> QPixmap:
     side = max(1, round(size * ratio))
     pixmap = QPixmap(side, side)
     pixmap.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(pixmap)
-    renderer.render(painter, QRectF(0, 0, side, side))
-    painter.end()
+    with QPainter(pixmap) as painter:
+        renderer.render(painter, QRectF(0, 0, side, side))
     pixmap.setDevicePixelRatio(ratio)
     return pixmap
 
@@ -79,9 +78,8 @@ def _with_gap(drawn: QPixmap, gap: float, ratio: float) -> QPixmap:
     wide = QPixmap(drawn.width() + round(gap * ratio), drawn.height())
     wide.fill(Qt.GlobalColor.transparent)
     wide.setDevicePixelRatio(ratio)
-    painter = QPainter(wide)
-    painter.drawPixmap(QPointF(0, 0), drawn)
-    painter.end()
+    with QPainter(wide) as painter:
+        painter.drawPixmap(QPointF(0, 0), drawn)
     return wide
 
 
@@ -92,8 +90,7 @@ def program_icon() -> QIcon:
     for side in (16, 32, 48, 128):
         image = QPixmap(side, side)
         image.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(image)
-        renderer.render(painter, QRectF(0, 0, side, side))
-        painter.end()
+        with QPainter(image) as painter:
+            renderer.render(painter, QRectF(0, 0, side, side))
         made.addPixmap(image)
     return made

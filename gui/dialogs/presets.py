@@ -52,9 +52,8 @@ class _Plate(QDialog):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """The ground of what is raised."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), theme().raised)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), theme().raised)
 
 
 class SavePreset(_Plate):

@@ -77,6 +77,5 @@ class QuestionBox(QDialog):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """The ground of what is raised."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), theme().raised)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), theme().raised)

@@ -166,30 +166,29 @@ def pdf_of(html: str, title: str, family: str, pictures: dict[str, Picture]) -> 
     none = QMarginsF(0, 0, 0, 0)
     size = QPageSize(QPageSize.PageSizeId.A4)
     writer.setPageLayout(QPageLayout(size, QPageLayout.Orientation.Portrait, none))
-    painter = QPainter(writer)
-    pages = pages_of(pieces_of(document), HEIGHT)
-    places = dict(_places(document))
-    font = QFont(family)
-    font.setPixelSize(11)
-    for number, page in enumerate(pages):
-        if number:
-            writer.newPage()
-        painter.save()
-        painter.scale(_DOTS / _SCREEN * _SMALLER, _DOTS / _SCREEN * _SMALLER)
-        margin = _MARGIN_MM / 25.4 * _SCREEN / _SMALLER
-        painter.translate(margin, margin)
-        below = page.head.height() if page.head is not None else 0.0
-        if page.head is not None:
-            _slice(painter, document, page.head.top(), page.head.bottom(), 0.0)
-        _slice(painter, document, page.top, page.bottom, below)
-        for key, place in places.items():
-            if page.top <= place.top() < page.bottom:
-                pictures[key](painter, place.translated(0, below - page.top))
-        painter.setFont(font)
-        foot = QRectF(0, HEIGHT + margin / 4, WIDTH, 20)
-        painter.drawText(foot, Qt.AlignmentFlag.AlignRight, f"{number + 1} / {len(pages)}")
-        painter.restore()
-    painter.end()
+    with QPainter(writer) as painter:
+        pages = pages_of(pieces_of(document), HEIGHT)
+        places = dict(_places(document))
+        font = QFont(family)
+        font.setPixelSize(11)
+        for number, page in enumerate(pages):
+            if number:
+                writer.newPage()
+            painter.save()
+            painter.scale(_DOTS / _SCREEN * _SMALLER, _DOTS / _SCREEN * _SMALLER)
+            margin = _MARGIN_MM / 25.4 * _SCREEN / _SMALLER
+            painter.translate(margin, margin)
+            below = page.head.height() if page.head is not None else 0.0
+            if page.head is not None:
+                _slice(painter, document, page.head.top(), page.head.bottom(), 0.0)
+            _slice(painter, document, page.top, page.bottom, below)
+            for key, place in places.items():
+                if page.top <= place.top() < page.bottom:
+                    pictures[key](painter, place.translated(0, below - page.top))
+            painter.setFont(font)
+            foot = QRectF(0, HEIGHT + margin / 4, WIDTH, 20)
+            painter.drawText(foot, Qt.AlignmentFlag.AlignRight, f"{number + 1} / {len(pages)}")
+            painter.restore()
     buffer.close()
     return with_plain_characters(bytes(kept.data()))
 

@@ -41,10 +41,8 @@ def image_of(part: QWidget) -> QImage:
     image.fill(theme().canvas)
     image.setDotsPerMeterX(round(_DOTS * SHARP / 0.0254))
     image.setDotsPerMeterY(round(_DOTS * SHARP / 0.0254))
-    with _pens_for(part, SHARP):
-        painter = QPainter(image)
+    with _pens_for(part, SHARP), QPainter(image) as painter:
         part.render(painter, QPoint(_MARGIN, _MARGIN))
-        painter.end()
     return image
 
 
@@ -71,9 +69,8 @@ def _svg(part: QWidget, title: str) -> bytes:
     device.setTitle(title)
     frame = _frame(part)
     device.setViewBox(frame)
-    painter = QPainter(device)
-    _paint(painter, part)
-    painter.end()
+    with QPainter(device) as painter:
+        _paint(painter, part)
     buffer.close()
     size = f'width="{frame.width()}" height="{frame.height()}"'.encode()
     return _SIZE_IN_MM.sub(size, bytes(kept.data()), count=1)  # pixels: what every reader takes
@@ -91,9 +88,8 @@ def _pdf(part: QWidget, title: str) -> bytes:
     size = QPageSize(points, QPageSize.Unit.Point, "", QPageSize.SizeMatchPolicy.ExactMatch)
     none = QMarginsF(0, 0, 0, 0)
     writer.setPageLayout(QPageLayout(size, QPageLayout.Orientation.Portrait, none))
-    painter = QPainter(writer)
-    _paint(painter, part)
-    painter.end()
+    with QPainter(writer) as painter:
+        _paint(painter, part)
     buffer.close()
     return bytes(kept.data())
 

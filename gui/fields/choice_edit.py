@@ -261,32 +261,35 @@ class ChoiceEdit(QComboBox):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Edge, label, detail, chevron."""
         t = theme()
-        painter = QPainter(self)
-        enabled = self.isEnabled()
-        draw_editor(
-            painter,
-            QRectF(self.rect()),
-            focused=self.hasFocus(),
-            hovered=self.underMouse(),
-            enabled=enabled,
-            invalid=self._marked,
-            warned=self._warned,
-        )
-        size = t.px(14)
-        at = QPointF(self.width() - size - 7, round((self.height() - size) / 2))
-        icons.draw(painter, "chevron_down", at, t.ink2 if enabled else t.off, size)
-        inner = QRectF(8, 0, at.x() - 8 - 4, self.height())
-        if self._warned and enabled:
-            inner.setRight(inner.right() - size - 2)
-            icons.draw(painter, "warn", QPointF(inner.right() + 2, at.y()), t.warn, size)
-        index = self.currentIndex()
-        if 0 <= index < len(self._choices):
-            choice = self._choices[index]
-            room = inner.width() - paint.width(t.font("body"), choice.label) - 8
-            if self._show_detail and choice.detail and paint.width(t.font("caption"), choice.detail) <= room:
-                paint.text(painter, inner, choice.detail, t.font("caption"), t.ink3, paint.RIGHT)
-            paint.text(painter, inner, choice.label, t.font("body"), t.ink if enabled else t.off)
-        painter.end()
+        with QPainter(self) as painter:
+            enabled = self.isEnabled()
+            draw_editor(
+                painter,
+                QRectF(self.rect()),
+                focused=self.hasFocus(),
+                hovered=self.underMouse(),
+                enabled=enabled,
+                invalid=self._marked,
+                warned=self._warned,
+            )
+            size = t.px(14)
+            at = QPointF(self.width() - size - 7, round((self.height() - size) / 2))
+            icons.draw(painter, "chevron_down", at, t.ink2 if enabled else t.off, size)
+            inner = QRectF(8, 0, at.x() - 8 - 4, self.height())
+            if self._warned and enabled:
+                inner.setRight(inner.right() - size - 2)
+                icons.draw(painter, "warn", QPointF(inner.right() + 2, at.y()), t.warn, size)
+            index = self.currentIndex()
+            if 0 <= index < len(self._choices):
+                choice = self._choices[index]
+                room = inner.width() - paint.width(t.font("body"), choice.label) - 8
+                if (
+                    self._show_detail
+                    and choice.detail
+                    and paint.width(t.font("caption"), choice.detail) <= room
+                ):
+                    paint.text(painter, inner, choice.detail, t.font("caption"), t.ink3, paint.RIGHT)
+                paint.text(painter, inner, choice.label, t.font("body"), t.ink if enabled else t.off)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """The wheel changes only the focused editor; elsewhere it scrolls the page."""

@@ -149,23 +149,22 @@ class MultiEdit(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Ground, what is chosen, chevron."""
         t = theme()
-        painter = QPainter(self)
-        box = QRectF(self.rect())
-        draw_editor(
-            painter,
-            box,
-            focused=self.hasFocus(),
-            hovered=self.underMouse(),
-            enabled=self.isEnabled(),
-            invalid=self._marked,
-            warned=self._warned,
-        )
-        size = t.px(14)
-        colour = t.ink if self._values else t.ink2
-        paint.text(painter, box.adjusted(8, 0, -size - 12, 0), self.text(), t.font("body"), colour)
-        at = QPointF(round(box.right() - size - 7), round(box.center().y() - size / 2))
-        icons.draw(painter, "chevron_down", at, t.ink2, size)
-        painter.end()
+        with QPainter(self) as painter:
+            box = QRectF(self.rect())
+            draw_editor(
+                painter,
+                box,
+                focused=self.hasFocus(),
+                hovered=self.underMouse(),
+                enabled=self.isEnabled(),
+                invalid=self._marked,
+                warned=self._warned,
+            )
+            size = t.px(14)
+            colour = t.ink if self._values else t.ink2
+            paint.text(painter, box.adjusted(8, 0, -size - 12, 0), self.text(), t.font("body"), colour)
+            at = QPointF(round(box.right() - size - 7), round(box.center().y() - size / 2))
+            icons.draw(painter, "chevron_down", at, t.ink2, size)
 
 
 class _StayingMenu(QMenu):

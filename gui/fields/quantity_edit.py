@@ -213,29 +213,30 @@ class QuantityEdit(QLineEdit):
         """The unit, the dot and the icon of a refused text over the plain editor."""
         super().paintEvent(event)
         t = theme()
-        painter = QPainter(self)
-        right = self.width() - 8.0
-        if self._marked:
-            icon = self._icon_box()
-            icons.draw(painter, "circle_x", icon.topLeft(), t.bad, icon.width())
-        else:
-            if self._warned:
-                size = t.px(14)
-                at = QPointF(round(right - size + 1), round((self.height() - size) / 2))
-                icons.draw(painter, "warn", at, t.warn, size)
-                right -= size + 4
-            elif self._changed_dot:
-                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-                painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(t.accent)
-                painter.drawEllipse(QPointF(right - 3, self.height() / 2), 3, 3)
-                right -= 14
-            if self._unit:
-                painter.setFont(t.font("caption"))
-                painter.setPen(t.ink3)
-                box = QRectF(0, 0, right, self.height())
-                painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, self._unit)
-        painter.end()
+        with QPainter(self) as painter:
+            right = self.width() - 8.0
+            if self._marked:
+                icon = self._icon_box()
+                icons.draw(painter, "circle_x", icon.topLeft(), t.bad, icon.width())
+            else:
+                if self._warned:
+                    size = t.px(14)
+                    at = QPointF(round(right - size + 1), round((self.height() - size) / 2))
+                    icons.draw(painter, "warn", at, t.warn, size)
+                    right -= size + 4
+                elif self._changed_dot:
+                    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                    painter.setPen(Qt.PenStyle.NoPen)
+                    painter.setBrush(t.accent)
+                    painter.drawEllipse(QPointF(right - 3, self.height() / 2), 3, 3)
+                    right -= 14
+                if self._unit:
+                    painter.setFont(t.font("caption"))
+                    painter.setPen(t.ink3)
+                    box = QRectF(0, 0, right, self.height())
+                    painter.drawText(
+                        box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, self._unit
+                    )
 
     def _icon_box(self) -> QRectF:
         """Where the icon of a refused text stands."""

@@ -246,22 +246,21 @@ class SearchEdit(QLineEdit):
         cut = not self.hasFocus() and self._room() < paint.width(t.font("body"), self.text())
         if not cut:
             super().paintEvent(event)
-        painter = QPainter(self)
-        if cut:
-            self._paint_cut(painter)
-        size = t.px(14)
-        y = round((self.height() - size) / 2)
-        right = self.width() - 8.0
-        if self._icon == "search":
-            icons.draw(painter, "search", QPointF(9, y), t.ink2, size)
-        else:
-            icons.draw(painter, self._icon, QPointF(self.width() - size - 7, y), t.ink2, size)
-            right -= size + 3
-        taken = paint.width(t.font("caption"), self._detail) + 8 + t.px(22)
-        if self._detail and not self.isModified() and self._roomy(taken):
-            box = QRectF(0, 0, right, self.height())
-            paint.text(painter, box, self._detail, t.font("caption"), t.ink3, paint.RIGHT)
-        painter.end()
+        with QPainter(self) as painter:
+            if cut:
+                self._paint_cut(painter)
+            size = t.px(14)
+            y = round((self.height() - size) / 2)
+            right = self.width() - 8.0
+            if self._icon == "search":
+                icons.draw(painter, "search", QPointF(9, y), t.ink2, size)
+            else:
+                icons.draw(painter, self._icon, QPointF(self.width() - size - 7, y), t.ink2, size)
+                right -= size + 3
+            taken = paint.width(t.font("caption"), self._detail) + 8 + t.px(22)
+            if self._detail and not self.isModified() and self._roomy(taken):
+                box = QRectF(0, 0, right, self.height())
+                paint.text(painter, box, self._detail, t.font("caption"), t.ink3, paint.RIGHT)
 
     def _room(self) -> float:
         """Width for the name."""

@@ -116,22 +116,21 @@ class Segmented(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Sunken ground, raised chosen segment."""
         t = theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(self.rect())
-        painter.setPen(QPen(t.bad if self._marked else t.warn if self._warned else t.line2, 1))
-        painter.setBrush(t.bad_soft if self._marked else t.sunken)
-        painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
-        edges = self._edges()
-        for index, choice in enumerate(self._choices):
-            left, right = edges[index], edges[index + 1]
-            segment = QRectF(left, 0, right - left, box.height())
-            on = choice.value == self._value
-            if on:
-                wide = 2.0 if self.hasFocus() else 1.0
-                painter.setPen(QPen(t.accent if self.hasFocus() else t.control, wide))
-                painter.setBrush(t.chosen)
-                painter.drawRoundedRect(segment.adjusted(wide / 2, wide / 2, -wide / 2, -wide / 2), 6, 6)
-            font = t.font("body_medium" if on else "body")
-            paint.text(painter, segment, choice.label, font, t.on_chosen if on else t.ink2, paint.CENTRE)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            box = QRectF(self.rect())
+            painter.setPen(QPen(t.bad if self._marked else t.warn if self._warned else t.line2, 1))
+            painter.setBrush(t.bad_soft if self._marked else t.sunken)
+            painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+            edges = self._edges()
+            for index, choice in enumerate(self._choices):
+                left, right = edges[index], edges[index + 1]
+                segment = QRectF(left, 0, right - left, box.height())
+                on = choice.value == self._value
+                if on:
+                    wide = 2.0 if self.hasFocus() else 1.0
+                    painter.setPen(QPen(t.accent if self.hasFocus() else t.control, wide))
+                    painter.setBrush(t.chosen)
+                    painter.drawRoundedRect(segment.adjusted(wide / 2, wide / 2, -wide / 2, -wide / 2), 6, 6)
+                font = t.font("body_medium" if on else "body")
+                paint.text(painter, segment, choice.label, font, t.on_chosen if on else t.ink2, paint.CENTRE)

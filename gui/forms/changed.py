@@ -25,13 +25,12 @@ class Ring(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """A soft edge around a line of accent."""
         t = theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(self.rect())
-        for colour, width, inset in ((t.accent_soft, 4.0, 2.0), (t.accent, 1.5, 2.5)):
-            painter.setPen(QPen(colour, width))
-            painter.drawRoundedRect(box.adjusted(inset, inset, -inset, -inset), 5, 5)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            box = QRectF(self.rect())
+            for colour, width, inset in ((t.accent_soft, 4.0, 2.0), (t.accent, 1.5, 2.5)):
+                painter.setPen(QPen(colour, width))
+                painter.drawRoundedRect(box.adjusted(inset, inset, -inset, -inset), 5, 5)
 
 
 class ChangedFields(QObject):

@@ -46,9 +46,8 @@ def _rows_of(widget: QWidget) -> list[FieldRow]:
 class _Column(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """The side's ground."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), theme().side)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), theme().side)
 
 
 class FormsPanel(QScrollArea):

@@ -180,19 +180,20 @@ class MoreHead(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Word, chevron behind it, summary at the right."""
         t = theme()
-        painter = QPainter(self)
-        colour = t.ink if self.underMouse() else t.ink2
-        height = self.height()
-        used = paint.text(painter, QRectF(0, 0, self.width(), height), self._title, t.font("body"), colour)
-        size = t.px(14)
-        name = "chevron_down" if self.open else "chevron_right"
-        at = QRectF(used + 4, round((height - size) / 2), size, size).topLeft()
-        icons.draw(painter, name, at, colour, size)
-        room = QRectF(used + size + 16, 0, self.width() - used - size - 16, height)
-        paint.text(painter, room, self._summary, t.font("caption"), t.ink3, paint.RIGHT)
-        if self.hasFocus() and self._ring:
-            paint.focus_ring(painter, QRectF(-4, 1, self.width() + 8, height - 2), t.accent)
-        painter.end()
+        with QPainter(self) as painter:
+            colour = t.ink if self.underMouse() else t.ink2
+            height = self.height()
+            used = paint.text(
+                painter, QRectF(0, 0, self.width(), height), self._title, t.font("body"), colour
+            )
+            size = t.px(14)
+            name = "chevron_down" if self.open else "chevron_right"
+            at = QRectF(used + 4, round((height - size) / 2), size, size).topLeft()
+            icons.draw(painter, name, at, colour, size)
+            room = QRectF(used + size + 16, 0, self.width() - used - size - 16, height)
+            paint.text(painter, room, self._summary, t.font("caption"), t.ink3, paint.RIGHT)
+            if self.hasFocus() and self._ring:
+                paint.focus_ring(painter, QRectF(-4, 1, self.width() + 8, height - 2), t.accent)
 
 
 class MoreRows(QWidget):

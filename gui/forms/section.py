@@ -75,25 +75,24 @@ class SectionHead(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Chevron, title, summary."""
         t = theme()
-        painter = QPainter(self)
-        height = self.height()
-        size = t.px(16)
-        name = "chevron_down" if self.open else "chevron_right"
-        at = QPointF(_CHEVRON_AT, round((height - size) / 2))
-        icons.draw(painter, name, at, t.ink if self.underMouse() else t.ink2, size)
-        left = _CHEVRON_AT + size + 6
-        box = QRectF(left, 0, self.width() - left - SIDE, height)
-        used = paint.text(painter, box, self.title, t.font("body_semibold"), t.ink)
-        if not self.open:
-            room = box.adjusted(used + 16, 0, 0, 0)
-            if self.refused:
-                at = QPointF(round(room.right() - size + 1), round((height - size) / 2))
-                icons.draw(painter, "circle_x", at, t.bad, size)
-                room.setRight(at.x() - 6)
-            paint.text(painter, room, self.summary, t.font("caption"), t.ink3, paint.RIGHT)
-        if self.hasFocus() and self._ring:
-            paint.focus_ring(painter, QRectF(4, 2, self.width() - 8, height - 4), t.accent)
-        painter.end()
+        with QPainter(self) as painter:
+            height = self.height()
+            size = t.px(16)
+            name = "chevron_down" if self.open else "chevron_right"
+            at = QPointF(_CHEVRON_AT, round((height - size) / 2))
+            icons.draw(painter, name, at, t.ink if self.underMouse() else t.ink2, size)
+            left = _CHEVRON_AT + size + 6
+            box = QRectF(left, 0, self.width() - left - SIDE, height)
+            used = paint.text(painter, box, self.title, t.font("body_semibold"), t.ink)
+            if not self.open:
+                room = box.adjusted(used + 16, 0, 0, 0)
+                if self.refused:
+                    at = QPointF(round(room.right() - size + 1), round((height - size) / 2))
+                    icons.draw(painter, "circle_x", at, t.bad, size)
+                    room.setRight(at.x() - 6)
+                paint.text(painter, room, self.summary, t.font("caption"), t.ink3, paint.RIGHT)
+            if self.hasFocus() and self._ring:
+                paint.focus_ring(painter, QRectF(4, 2, self.width() - 8, height - 4), t.accent)
 
 
 class Section(QWidget):
@@ -166,9 +165,8 @@ class Section(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The closing hairline."""
-        painter = QPainter(self)
-        paint.hairline(painter, 0, self.height() - 1, self.width(), self.height() - 1, theme().line)
-        painter.end()
+        with QPainter(self) as painter:
+            paint.hairline(painter, 0, self.height() - 1, self.width(), self.height() - 1, theme().line)
 
 
 class FactRow(QWidget):
@@ -206,10 +204,9 @@ class FactRow(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Label and text."""
         t = theme()
-        painter = QPainter(self)
-        left = self._label_width + 8
-        height = self.height()
-        paint.text(painter, QRectF(0, 0, self._label_width, height), self._label, t.font("body"), t.ink2)
-        box = QRectF(left + 8, 0, self.width() - left - 8, height)
-        paint.text(painter, box, self._value, t.font("body"), t.ink)
-        painter.end()
+        with QPainter(self) as painter:
+            left = self._label_width + 8
+            height = self.height()
+            paint.text(painter, QRectF(0, 0, self._label_width, height), self._label, t.font("body"), t.ink2)
+            box = QRectF(left + 8, 0, self.width() - left - 8, height)
+            paint.text(painter, box, self._value, t.font("body"), t.ink)

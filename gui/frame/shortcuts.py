@@ -189,13 +189,12 @@ class ShortcutPage(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Plate and title."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.raised)
-        paint.frame(painter, QRectF(self.rect()), t.control)
-        box = QRectF(_EDGE, 0, self.width() - 2 * _EDGE, t.px(52))
-        paint.text(painter, box, self._words("actions.shortcuts"), t.font("title20"), t.ink)
-        paint.text(painter, box, self._words("shortcuts.close"), t.font("caption"), t.ink3, paint.RIGHT)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.raised)
+            paint.frame(painter, QRectF(self.rect()), t.control)
+            box = QRectF(_EDGE, 0, self.width() - 2 * _EDGE, t.px(52))
+            paint.text(painter, box, self._words("actions.shortcuts"), t.font("title20"), t.ink)
+            paint.text(painter, box, self._words("shortcuts.close"), t.font("caption"), t.ink3, paint.RIGHT)
 
 
 class _Sheet(QWidget):
@@ -232,24 +231,23 @@ class _Sheet(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Titles, lines, keys as caps."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.raised)
-        split, heights = self._split(), self._heights()
-        wide = (self.width() - 2 * _EDGE - (self.columns - 1) * _GAP) / self.columns
-        y = 0.0
-        for index, group in enumerate(self.groups):
-            if index == split:
-                y = 0.0
-            x = _EDGE + (wide + _GAP if index >= split else 0)
-            title = QRectF(x, y, wide, t.px(_TITLE))
-            paint.text(painter, title, group.title, t.font("body_semibold"), t.ink)
-            paint.hairline(painter, x, title.bottom() - 3, x + wide, title.bottom() - 3, t.line)
-            for number, (name, keys) in enumerate(group.lines):
-                box = QRectF(x, title.bottom() + number * t.px(_LINE), wide, t.px(_LINE))
-                used = self._caps(painter, keys, box)
-                paint.text(painter, box.adjusted(0, 0, -used - 10, 0), name, t.font("body"), t.ink2)
-            y += heights[index]
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.raised)
+            split, heights = self._split(), self._heights()
+            wide = (self.width() - 2 * _EDGE - (self.columns - 1) * _GAP) / self.columns
+            y = 0.0
+            for index, group in enumerate(self.groups):
+                if index == split:
+                    y = 0.0
+                x = _EDGE + (wide + _GAP if index >= split else 0)
+                title = QRectF(x, y, wide, t.px(_TITLE))
+                paint.text(painter, title, group.title, t.font("body_semibold"), t.ink)
+                paint.hairline(painter, x, title.bottom() - 3, x + wide, title.bottom() - 3, t.line)
+                for number, (name, keys) in enumerate(group.lines):
+                    box = QRectF(x, title.bottom() + number * t.px(_LINE), wide, t.px(_LINE))
+                    used = self._caps(painter, keys, box)
+                    paint.text(painter, box.adjusted(0, 0, -used - 10, 0), name, t.font("body"), t.ink2)
+                y += heights[index]
 
     def _caps(self, painter: QPainter, keys: tuple[str, ...], box: QRectF) -> float:
         """Keys from the right; returns what they take."""

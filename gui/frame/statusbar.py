@@ -47,15 +47,14 @@ class ProblemCount(QAbstractButton):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """The words, and a ring when focused."""
         t = theme()
-        painter = QPainter(self)
-        painter.setFont(font("caption_semibold" if self.alarming else "caption_medium"))
-        painter.setPen(t.bad if self.alarming else t.ink2)
-        room = self.rect().adjusted(_EDGE, 0, -_EDGE, 0)
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, self.text())
-        if self.hasFocus():
-            painter.setPen(t.accent)
-            painter.drawRect(self.rect().adjusted(4, 3, -5, -4))
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setFont(font("caption_semibold" if self.alarming else "caption_medium"))
+            painter.setPen(t.bad if self.alarming else t.ink2)
+            room = self.rect().adjusted(_EDGE, 0, -_EDGE, 0)
+            painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, self.text())
+            if self.hasFocus():
+                painter.setPen(t.accent)
+                painter.drawRect(self.rect().adjusted(4, 3, -5, -4))
 
 
 class StatusBar(QWidget):
@@ -153,26 +152,27 @@ class StatusBar(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Ground, hairline above, the parts with dots between."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.side)
-        painter.fillRect(0, 0, self.width(), 1, t.line)
-        painter.setFont(font("caption"))
-        painter.setPen(t.ink2)
-        metrics = painter.fontMetrics()
-        x = _EDGE
-        right = self.count.x() if self.notes.isHidden() else self.notes.x()
-        for index, part in enumerate((self._file, *self._parts)):
-            if index:
-                painter.drawText(QRect(x, 0, _PART_GAP * 2, self.height()), Qt.AlignmentFlag.AlignCenter, "·")
-                x += _PART_GAP * 2
-            text = metrics.elidedText(part, Qt.TextElideMode.ElideMiddle, max(0, right - x))
-            painter.drawText(
-                QRect(x, 0, max(0, right - x), self.height()), Qt.AlignmentFlag.AlignVCenter, text
-            )
-            x += metrics.horizontalAdvance(text)
-            if x + _PART_GAP * 2 > right:
-                break
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.side)
+            painter.fillRect(0, 0, self.width(), 1, t.line)
+            painter.setFont(font("caption"))
+            painter.setPen(t.ink2)
+            metrics = painter.fontMetrics()
+            x = _EDGE
+            right = self.count.x() if self.notes.isHidden() else self.notes.x()
+            for index, part in enumerate((self._file, *self._parts)):
+                if index:
+                    painter.drawText(
+                        QRect(x, 0, _PART_GAP * 2, self.height()), Qt.AlignmentFlag.AlignCenter, "·"
+                    )
+                    x += _PART_GAP * 2
+                text = metrics.elidedText(part, Qt.TextElideMode.ElideMiddle, max(0, right - x))
+                painter.drawText(
+                    QRect(x, 0, max(0, right - x), self.height()), Qt.AlignmentFlag.AlignVCenter, text
+                )
+                x += metrics.horizontalAdvance(text)
+                if x + _PART_GAP * 2 > right:
+                    break
 
 
 def profile(estimate: Estimate, words: Words) -> str:

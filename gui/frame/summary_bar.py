@@ -67,41 +67,42 @@ class SummaryBar(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Chevron; titles in the label colour, summaries in ink; hairlines between."""
         t = theme()
-        painter = QPainter(self)
-        height = self.height()
-        painter.fillRect(self.rect(), t.side)
-        paint.hairline(painter, 0, height - 1, self.width(), height - 1, t.line)
-        size = t.px(16)
-        icons.draw(
-            painter, "chevron_right", QRectF(10, (height - size) / 2, size, size).topLeft(), t.ink2, size
-        )
-        label, value = t.font("body"), t.font("body_medium")
-        gap = t.px(_GAP)
+        with QPainter(self) as painter:
+            height = self.height()
+            painter.fillRect(self.rect(), t.side)
+            paint.hairline(painter, 0, height - 1, self.width(), height - 1, t.line)
+            size = t.px(16)
+            icons.draw(
+                painter, "chevron_right", QRectF(10, (height - size) / 2, size, size).topLeft(), t.ink2, size
+            )
+            label, value = t.font("body"), t.font("body_medium")
+            gap = t.px(_GAP)
 
-        def excess(parts: Sequence[Part]) -> float:
-            used = sum(paint.width(label, title) + 8 + paint.width(value, text) for _, title, text in parts)
-            return used + gap * (len(parts) - 1) + _START + _EDGE - self.width()
-
-        parts = shortened(self._parts(), excess)
-        titles = [paint.width(label, title) + 8 for _, title, _ in parts]
-        wide = [paint.width(value, summary) for *_, summary in parts]
-        room = self.width() - _START - _EDGE - sum(titles) - gap * max(0, len(parts) - 1)
-        wide = shared(wide, room)
-        x = float(_START)
-        self._places = []
-        for index, (key, title, summary) in enumerate(parts):
-            if index:
-                paint.hairline(
-                    painter, round(x - gap / 2), t.px(10), round(x - gap / 2), height - t.px(10), t.line2
+            def excess(parts: Sequence[Part]) -> float:
+                used = sum(
+                    paint.width(label, title) + 8 + paint.width(value, text) for _, title, text in parts
                 )
-            paint.text(painter, QRectF(x, 0, titles[index], height - 1), title, label, t.ink2)
-            box = QRectF(x + titles[index], 0, wide[index], height - 1)
-            paint.text(painter, box, summary, value, t.ink)
-            self._places.append((x - gap / 2, box.right() + gap / 2, key))
-            if self.hasFocus() and index == self._focused:
-                paint.focus_ring(painter, QRectF(x - 6, 4, box.right() - x + 12, height - 9), t.accent)
-            x = box.right() + gap
-        painter.end()
+                return used + gap * (len(parts) - 1) + _START + _EDGE - self.width()
+
+            parts = shortened(self._parts(), excess)
+            titles = [paint.width(label, title) + 8 for _, title, _ in parts]
+            wide = [paint.width(value, summary) for *_, summary in parts]
+            room = self.width() - _START - _EDGE - sum(titles) - gap * max(0, len(parts) - 1)
+            wide = shared(wide, room)
+            x = float(_START)
+            self._places = []
+            for index, (key, title, summary) in enumerate(parts):
+                if index:
+                    paint.hairline(
+                        painter, round(x - gap / 2), t.px(10), round(x - gap / 2), height - t.px(10), t.line2
+                    )
+                paint.text(painter, QRectF(x, 0, titles[index], height - 1), title, label, t.ink2)
+                box = QRectF(x + titles[index], 0, wide[index], height - 1)
+                paint.text(painter, box, summary, value, t.ink)
+                self._places.append((x - gap / 2, box.right() + gap / 2, key))
+                if self.hasFocus() and index == self._focused:
+                    paint.focus_ring(painter, QRectF(x - 6, 4, box.right() - x + 12, height - 9), t.accent)
+                x = box.right() + gap
 
 
 def shortened(parts: Sequence[Part], excess: Callable[[Sequence[Part]], float]) -> list[Part]:

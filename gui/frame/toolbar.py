@@ -36,19 +36,20 @@ class TextTab(QAbstractButton):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Words, underline, focus ring."""
         t = theme()
-        painter = QPainter(self)
-        chosen = self.isChecked()
-        role: Role = "body_semibold" if chosen else "body"
-        painter.setFont(font(role))
-        painter.setPen(t.ink if chosen or self.underMouse() else t.ink2)
-        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
-        if chosen:
-            painter.fillRect(0, self.height() - 2, self.width(), 2, t.accent)
-        if self.hasFocus():
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(t.accent)
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 6.5, -0.5, -6.5), 3, 3)
-        painter.end()
+        with QPainter(self) as painter:
+            chosen = self.isChecked()
+            role: Role = "body_semibold" if chosen else "body"
+            painter.setFont(font(role))
+            painter.setPen(t.ink if chosen or self.underMouse() else t.ink2)
+            painter.drawText(
+                self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text()
+            )
+            if chosen:
+                painter.fillRect(0, self.height() - 2, self.width(), 2, t.accent)
+            if self.hasFocus():
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                painter.setPen(t.accent)
+                painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 6.5, -0.5, -6.5), 3, 3)
 
 
 class Toolbar(QWidget):
@@ -170,7 +171,6 @@ class Toolbar(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Ground and the hairline below."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.side)
-        painter.fillRect(0, self.height() - 1, self.width(), 1, t.line)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.side)
+            painter.fillRect(0, self.height() - 1, self.width(), 1, t.line)

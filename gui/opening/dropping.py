@@ -34,18 +34,17 @@ class DropFrame(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Frame and flag."""
         t = theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(t.accent, 2))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(5, 5, -5, -5), 6, 6)
-        font = t.font("body_semibold")
-        wide, high = paint.width(font, self._text) + 32, t.px(36)
-        flag = QRectF(round((self.width() - wide) / 2), self.height() - high - t.px(48), wide, high)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(t.accent)
-        painter.drawRoundedRect(flag, 6, 6)
-        paint.text(painter, flag, self._text, font, t.on_accent, paint.CENTRE)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(t.accent, 2))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(5, 5, -5, -5), 6, 6)
+            font = t.font("body_semibold")
+            wide, high = paint.width(font, self._text) + 32, t.px(36)
+            flag = QRectF(round((self.width() - wide) / 2), self.height() - high - t.px(48), wide, high)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(t.accent)
+            painter.drawRoundedRect(flag, 6, 6)
+            paint.text(painter, flag, self._text, font, t.on_accent, paint.CENTRE)
 
 
 class DropTarget(QObject):

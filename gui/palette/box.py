@@ -240,13 +240,12 @@ class Palette(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """A raised plate with an edge."""
         t = theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillRect(self.rect(), t.side if self.y() < t.px(48) else t.canvas)
-        painter.setPen(QPen(t.control, 1))
-        painter.setBrush(t.raised)
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.fillRect(self.rect(), t.side if self.y() < t.px(48) else t.canvas)
+            painter.setPen(QPen(t.control, 1))
+            painter.setBrush(t.raised)
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
 
 
 class ResultList(QWidget):
@@ -333,24 +332,23 @@ class ResultList(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Icon, context, name with the typed letters in bold, detail."""
         t = theme()
-        painter = QPainter(self)
-        if not self.found:
-            box = QRectF(10, 0, self.width() - 20, t.px(_ROW))
-            paint.text(painter, box, self._nothing, t.font("body"), t.ink3)
-        for place in range(self._rows()):
-            index = self._first + place
-            if index >= len(self.found):
-                break
-            self._row(
-                painter, self.found[index], QRectF(0, place * t.px(_ROW), self.width(), t.px(_ROW)), index
-            )
-        more = len(self.found) - self._rows()
-        if more > 0:
-            share = self._rows() / len(self.found)
-            room = self.height() * (1 - share)
-            top = room * self._first / more
-            painter.fillRect(QRectF(self.width() - 3, top, 3, self.height() * share), t.line2)
-        painter.end()
+        with QPainter(self) as painter:
+            if not self.found:
+                box = QRectF(10, 0, self.width() - 20, t.px(_ROW))
+                paint.text(painter, box, self._nothing, t.font("body"), t.ink3)
+            for place in range(self._rows()):
+                index = self._first + place
+                if index >= len(self.found):
+                    break
+                self._row(
+                    painter, self.found[index], QRectF(0, place * t.px(_ROW), self.width(), t.px(_ROW)), index
+                )
+            more = len(self.found) - self._rows()
+            if more > 0:
+                share = self._rows() / len(self.found)
+                room = self.height() * (1 - share)
+                top = room * self._first / more
+                painter.fillRect(QRectF(self.width() - 3, top, 3, self.height() * share), t.line2)
 
     def _row(self, painter: QPainter, found: Found, box: QRectF, index: int) -> None:
         t, entry = theme(), found.entry

@@ -42,41 +42,40 @@ class RailButton(QAbstractButton):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Icon, word, count."""
         t = theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        wide = self.width()
-        chosen = self.isChecked()
-        painter.fillRect(
-            self.rect(),
-            t.canvas
-            if chosen
-            else t.line
-            if self.underMouse() and t.dark
-            else t.sunken
-            if self.underMouse()
-            else t.side,
-        )
-        size = t.px(16)
-        colour = t.accent if chosen else t.ink2
-        at = QPointF(round((wide - size) / 2), t.px(11))
-        icons.draw(painter, _ICONS[self.part], at, colour, size)
-        box = QRectF(0, t.px(31), wide, t.px(18))
-        role: Role = "caption_semibold" if chosen else "caption_medium"
-        paint.text(painter, box, self.text(), t.font(role), t.ink if chosen else t.ink2, paint.CENTRE)
-        if self.count:
-            text = str(self.count)
-            font = t.font("caption_semibold")
-            across = max(t.px(15), paint.width(font, text) + 8)
-            badge = QRectF(at.x() + size - 2, at.y() - t.px(7), across, t.px(15))
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(t.accent)
-            painter.drawRoundedRect(badge, badge.height() / 2, badge.height() / 2)
-            paint.text(painter, badge, text, font, t.on_accent, paint.CENTRE)
-        if chosen:
-            painter.fillRect(0, 0, 2, self.height(), t.accent)
-        if self.hasFocus() and self._ring:
-            paint.focus_ring(painter, QRectF(4, 2, wide - 8, self.height() - 4), t.accent)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            wide = self.width()
+            chosen = self.isChecked()
+            painter.fillRect(
+                self.rect(),
+                t.canvas
+                if chosen
+                else t.line
+                if self.underMouse() and t.dark
+                else t.sunken
+                if self.underMouse()
+                else t.side,
+            )
+            size = t.px(16)
+            colour = t.accent if chosen else t.ink2
+            at = QPointF(round((wide - size) / 2), t.px(11))
+            icons.draw(painter, _ICONS[self.part], at, colour, size)
+            box = QRectF(0, t.px(31), wide, t.px(18))
+            role: Role = "caption_semibold" if chosen else "caption_medium"
+            paint.text(painter, box, self.text(), t.font(role), t.ink if chosen else t.ink2, paint.CENTRE)
+            if self.count:
+                text = str(self.count)
+                font = t.font("caption_semibold")
+                across = max(t.px(15), paint.width(font, text) + 8)
+                badge = QRectF(at.x() + size - 2, at.y() - t.px(7), across, t.px(15))
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(t.accent)
+                painter.drawRoundedRect(badge, badge.height() / 2, badge.height() / 2)
+                paint.text(painter, badge, text, font, t.on_accent, paint.CENTRE)
+            if chosen:
+                painter.fillRect(0, 0, 2, self.height(), t.accent)
+            if self.hasFocus() and self._ring:
+                paint.focus_ring(painter, QRectF(4, 2, wide - 8, self.height() - 4), t.accent)
 
 
 class Rail(QWidget):
@@ -148,7 +147,6 @@ class Rail(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Ground and the hairline at the left."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.side)
-        painter.fillRect(0, 0, 1, self.height(), t.line)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.side)
+            painter.fillRect(0, 0, 1, self.height(), t.line)

@@ -83,7 +83,6 @@ class SidePanel(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Ground and the hairline at the left."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        painter.fillRect(0, 0, 1, self.height(), t.line)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            painter.fillRect(0, 0, 1, self.height(), t.line)

@@ -47,21 +47,19 @@ class Canvas(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The kept image, and what moves."""
-        painter = QPainter(self)
-        # Not the screen's ratio: a widget rendered into a picture is asked for the picture's.
-        ratio = max(painter.deviceTransform().m11(), self.devicePixelRatioF())
-        if self._kept is None or ratio != self._ratio:
-            self._ratio = ratio
-            kept = QPixmap(QSize(round(self.width() * ratio), round(self.height() * ratio)))
-            kept.setDevicePixelRatio(ratio)
-            kept.fill(theme().canvas)
-            inner = QPainter(kept)
-            self.still(Draw(inner, theme()))
-            inner.end()
-            self._kept = kept
-        painter.drawPixmap(0, 0, self._kept)
-        self.moving(Draw(painter, theme()))
-        painter.end()
+        with QPainter(self) as painter:
+            # Not the screen's ratio: a widget rendered into a picture is asked for the picture's.
+            ratio = max(painter.deviceTransform().m11(), self.devicePixelRatioF())
+            if self._kept is None or ratio != self._ratio:
+                self._ratio = ratio
+                kept = QPixmap(QSize(round(self.width() * ratio), round(self.height() * ratio)))
+                kept.setDevicePixelRatio(ratio)
+                kept.fill(theme().canvas)
+                with QPainter(kept) as inner:
+                    self.still(Draw(inner, theme()))
+                self._kept = kept
+            painter.drawPixmap(0, 0, self._kept)
+            self.moving(Draw(painter, theme()))
 
 
 def polygon_of(px: FloatArray, py: FloatArray) -> QPolygonF:
@@ -91,11 +89,10 @@ def rings(draw: Draw, points: QPolygonF, colour: QColor, size: float, *, square:
     stamp = QPixmap(QSize(round(side * ratio), round(side * ratio)))
     stamp.setDevicePixelRatio(ratio)
     stamp.fill(Qt.GlobalColor.transparent)
-    inner = QPainter(stamp)
-    one = QPolygonF([QPointF(side / 2, side / 2)])
-    dots(Draw(inner, draw.theme), one, colour, size, square=square)
-    dots(Draw(inner, draw.theme), one, draw.theme.canvas, size - _EDGE, square=square)
-    inner.end()
+    with QPainter(stamp) as inner:
+        one = QPolygonF([QPointF(side / 2, side / 2)])
+        dots(Draw(inner, draw.theme), one, colour, size, square=square)
+        dots(Draw(inner, draw.theme), one, draw.theme.canvas, size - _EDGE, square=square)
     for point in points.toList():
         draw.painter.drawPixmap(QPointF(point.x() - side / 2, point.y() - side / 2), stamp)
 

@@ -292,23 +292,21 @@ class GridPlot(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Heading, picture, axes, marks."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        draw = Draw(painter, t)
-        picture = self.picture
-        if picture is None:
-            draw.text(0, t.px(10), self._words("explore.title"), t.ink, role="body_semibold")
-            draw.text(0, t.px(27), self._words("explore.computing"), t.ink3)
-            painter.end()
-            return
-        title = self._words(f"explore.results.{picture.result}")
-        draw.text(0, t.px(10), title, t.ink, role="body_semibold")
-        said, colour = (self.reading(self.pointer), t.ink2) if self.pointer else (self.caption(), t.ink3)
-        draw.text(0, t.px(27), draw.elided(said, self.width()), colour)
-        self.fill(draw)
-        self.axes(draw)
-        self.marks(draw)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            draw = Draw(painter, t)
+            picture = self.picture
+            if picture is None:
+                draw.text(0, t.px(10), self._words("explore.title"), t.ink, role="body_semibold")
+                draw.text(0, t.px(27), self._words("explore.computing"), t.ink3)
+                return
+            title = self._words(f"explore.results.{picture.result}")
+            draw.text(0, t.px(10), title, t.ink, role="body_semibold")
+            said, colour = (self.reading(self.pointer), t.ink2) if self.pointer else (self.caption(), t.ink3)
+            draw.text(0, t.px(27), draw.elided(said, self.width()), colour)
+            self.fill(draw)
+            self.axes(draw)
+            self.marks(draw)
 
     def axes(self, draw: Draw) -> None:
         """Base line, ticks, labels; the unit once, in the last label."""

@@ -75,15 +75,14 @@ class MarksSwitch(QAbstractButton):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Mark and words; struck through while the marks are away."""
         t = theme()
-        painter = QPainter(self)
-        colour = t.ink2 if self.isChecked() else t.ink3
-        middle = self.height() / 2
-        if self.isChecked():
-            cross(painter, t.px(8), middle, t)
-        else:
-            painter.fillRect(QRectF(t.px(4), round(middle), t.px(8), 1), t.ink3)
-        box = QRectF(t.px(18), 0, self.width() - t.px(18), self.height())
-        paint.text(painter, box, self.text(), t.font("caption_medium"), colour)
-        if self.hasFocus():
-            paint.focus_ring(painter, QRectF(self.rect()).adjusted(0, 6, 0, -6), t.accent, 3.0)
-        painter.end()
+        with QPainter(self) as painter:
+            colour = t.ink2 if self.isChecked() else t.ink3
+            middle = self.height() / 2
+            if self.isChecked():
+                cross(painter, t.px(8), middle, t)
+            else:
+                painter.fillRect(QRectF(t.px(4), round(middle), t.px(8), 1), t.ink3)
+            box = QRectF(t.px(18), 0, self.width() - t.px(18), self.height())
+            paint.text(painter, box, self.text(), t.font("caption_medium"), colour)
+            if self.hasFocus():
+                paint.focus_ring(painter, QRectF(self.rect()).adjusted(0, 6, 0, -6), t.accent, 3.0)

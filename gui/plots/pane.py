@@ -218,10 +218,9 @@ class Pane(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The heading."""
-        painter = QPainter(self)
-        painter.fillRect(event.rect(), theme().canvas)
-        self.paint_heading(painter)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(event.rect(), theme().canvas)
+            self.paint_heading(painter)
 
     def paint_heading(self, painter: QPainter) -> None:
         """Title and the line with it, on whatever is painted on."""

@@ -66,24 +66,25 @@ class CostLine(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """The words; the part under the pointer is darker."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        mark = self._words("plots.step_time.list_mark")
-        lead = self.text.partition(self._parts[0][0])[0] if self._parts else ""  # with the space behind it
-        font, x = t.font("caption"), 0.0
-        x += paint.text(painter, QRectF(0, 0, self.width(), self.height()), lead, font, t.ink3)
-        self._ends = []
-        for index, (text, key) in enumerate(self._parts):
-            room = QRectF(x, 0, max(0.0, self.width() - x), self.height())
-            colour = t.ink if key and index == self._hovered else t.ink2
-            paint.text(painter, room, text, font, colour)
-            x += paint.width(font, text)
-            self._ends.append(x)
-            if index + 1 < len(self._parts):
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            mark = self._words("plots.step_time.list_mark")
+            lead = (
+                self.text.partition(self._parts[0][0])[0] if self._parts else ""
+            )  # with the space behind it
+            font, x = t.font("caption"), 0.0
+            x += paint.text(painter, QRectF(0, 0, self.width(), self.height()), lead, font, t.ink3)
+            self._ends = []
+            for index, (text, key) in enumerate(self._parts):
                 room = QRectF(x, 0, max(0.0, self.width() - x), self.height())
-                paint.text(painter, room, mark, font, t.ink3)
-                x += paint.width(font, mark)
-        painter.end()
+                colour = t.ink if key and index == self._hovered else t.ink2
+                paint.text(painter, room, text, font, colour)
+                x += paint.width(font, text)
+                self._ends.append(x)
+                if index + 1 < len(self._parts):
+                    room = QRectF(x, 0, max(0.0, self.width() - x), self.height())
+                    paint.text(painter, room, mark, font, t.ink3)
+                    x += paint.width(font, mark)
 
     def part_at(self, x: float) -> int:
         """Index of the part at a place; -1 behind the last."""

@@ -142,14 +142,13 @@ class PhaseView(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Heading, bar, table."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        if self.phase is not None:
-            self._heading(painter, self.phase)
-            self._bar(painter, self.phase)
-            step_lines(painter, self.bar(), self.others)
-            self._table(painter, self.phase)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            if self.phase is not None:
+                self._heading(painter, self.phase)
+                self._bar(painter, self.phase)
+                step_lines(painter, self.bar(), self.others)
+                self._table(painter, self.phase)
 
     def _heading(self, painter: QPainter, phase: StepPhase) -> None:
         t = theme()
@@ -435,14 +434,13 @@ class StepTime(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Ground, and what there is to say instead."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        if self._note:
-            line = QRectF(0, 0, self.width(), t.px(_CAPTION))
-            paint.text(painter, line, self._note, t.font("caption_medium"), t.ink2)
-        y = t.px(60)
-        for text in self._empty:
-            line = QRectF(0, y, self.width(), t.px(18))
-            paint.text(painter, line, text, t.font("caption_medium"), t.ink2, paint.CENTRE)
-            y += t.px(18)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            if self._note:
+                line = QRectF(0, 0, self.width(), t.px(_CAPTION))
+                paint.text(painter, line, self._note, t.font("caption_medium"), t.ink2)
+            y = t.px(60)
+            for text in self._empty:
+                line = QRectF(0, y, self.width(), t.px(18))
+                paint.text(painter, line, text, t.font("caption_medium"), t.ink2, paint.CENTRE)
+                y += t.px(18)

@@ -58,9 +58,8 @@ class Heading(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Title over a rule."""
-        painter = QPainter(self)
-        draw_head(painter, self.width(), self._title)
-        painter.end()
+        with QPainter(self) as painter:
+            draw_head(painter, self.width(), self._title)
 
 
 class FactTable(QWidget):
@@ -109,18 +108,17 @@ class FactTable(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Head, rows, rules."""
         t = theme()
-        painter = QPainter(self)
-        draw_head(painter, self.width(), self.title, self._caption)
-        y = t.px(_HEAD)
-        for fact in self._facts:
-            height = self._height_of(fact)
-            box = QRectF(0, y, self.width(), height)
-            if fact.kind == "sum":
-                paint.hairline(painter, 0, y, self.width(), y, t.line2)
-            draw = self._two if self._two_lines else self._one
-            draw(painter, fact, box, t)
-            y += height
-        painter.end()
+        with QPainter(self) as painter:
+            draw_head(painter, self.width(), self.title, self._caption)
+            y = t.px(_HEAD)
+            for fact in self._facts:
+                height = self._height_of(fact)
+                box = QRectF(0, y, self.width(), height)
+                if fact.kind == "sum":
+                    paint.hairline(painter, 0, y, self.width(), y, t.line2)
+                draw = self._two if self._two_lines else self._one
+                draw(painter, fact, box, t)
+                y += height
 
     def _colours(self, fact: Fact, t: Theme) -> tuple[Role, QColor, Role]:
         if fact.kind in ("sum", "head") or fact.marked:

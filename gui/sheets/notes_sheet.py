@@ -39,15 +39,14 @@ class Sentence(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Icon and words."""
         t = theme()
-        painter = QPainter(self)
-        size = t.px(16)
-        name, colour = ("warn", t.warn) if self._kind != "note" else ("info", t.ink3)
-        icons.draw(painter, name, QPointF(0, t.px(6)), colour, size)
-        painter.setFont(t.font("body"))
-        painter.setPen(t.ink)
-        box = QRectF(t.px(26), t.px(5), self.width() - t.px(26), self.height())
-        painter.drawText(box, Qt.TextFlag.TextWordWrap, self.text)
-        painter.end()
+        with QPainter(self) as painter:
+            size = t.px(16)
+            name, colour = ("warn", t.warn) if self._kind != "note" else ("info", t.ink3)
+            icons.draw(painter, name, QPointF(0, t.px(6)), colour, size)
+            painter.setFont(t.font("body"))
+            painter.setPen(t.ink)
+            box = QRectF(t.px(26), t.px(5), self.width() - t.px(26), self.height())
+            painter.drawText(box, Qt.TextFlag.TextWordWrap, self.text)
 
 
 class NotesSheet(Sheet):

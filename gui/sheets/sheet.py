@@ -52,9 +52,8 @@ class _Body(QWidget):
     """The scrolled part; paints its own ground."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), theme().canvas)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), theme().canvas)
 
 
 class Sheet(QWidget):
@@ -174,11 +173,10 @@ class Sheet(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Ground, and a hairline below the head."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        y = self._head.height() - 1
-        paint.hairline(painter, GUTTER, y, self.width() - GUTTER, y, t.line)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            y = self._head.height() - 1
+            paint.hairline(painter, GUTTER, y, self.width() - GUTTER, y, t.line)
 
 
 class Place(QObject):

@@ -96,27 +96,26 @@ class AdviceItem(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Title, rows, note, hairline."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.side if self._hovered else t.canvas)
-        ink = t.ink3 if self.muted else t.ink
-        painter.setFont(t.font("body_medium"))
-        painter.setPen(ink)
-        leading = (t.px(_TITLE) - QFontMetricsF(t.font("body_medium")).lineSpacing()) / 2
-        painter.drawText(self._title_box.adjusted(0, leading, 1, 20), int(_WRAP.value), self.text.title)
-        y = self._title_box.bottom() + t.px(6)
-        old = max((paint.width(t.font("body"), effect.old) for effect in self.text.effects), default=0.0)
-        old = max(old, float(t.px(_OLD)))
-        for effect in self.text.effects:
-            self._row(painter, y, effect, old)
-            y += t.px(_ROW)
-        if self.text.note:
-            painter.setFont(t.font("caption"))
-            painter.setPen(t.ink3)
-            painter.setClipRect(self._note_box.adjusted(0, 0, 1, 2))
-            painter.drawText(self._note_box, int(_WRAP.value), self.text.note)
-            painter.setClipping(False)
-        paint.hairline(painter, _EDGE, self.height() - 1, self.width() - _EDGE, self.height() - 1, t.line)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.side if self._hovered else t.canvas)
+            ink = t.ink3 if self.muted else t.ink
+            painter.setFont(t.font("body_medium"))
+            painter.setPen(ink)
+            leading = (t.px(_TITLE) - QFontMetricsF(t.font("body_medium")).lineSpacing()) / 2
+            painter.drawText(self._title_box.adjusted(0, leading, 1, 20), int(_WRAP.value), self.text.title)
+            y = self._title_box.bottom() + t.px(6)
+            old = max((paint.width(t.font("body"), effect.old) for effect in self.text.effects), default=0.0)
+            old = max(old, float(t.px(_OLD)))
+            for effect in self.text.effects:
+                self._row(painter, y, effect, old)
+                y += t.px(_ROW)
+            if self.text.note:
+                painter.setFont(t.font("caption"))
+                painter.setPen(t.ink3)
+                painter.setClipRect(self._note_box.adjusted(0, 0, 1, 2))
+                painter.drawText(self._note_box, int(_WRAP.value), self.text.note)
+                painter.setClipping(False)
+            paint.hairline(painter, _EDGE, self.height() - 1, self.width() - _EDGE, self.height() - 1, t.line)
 
     def _row(self, painter: QPainter, y: float, effect: EffectText, wide: float) -> None:
         t = theme()

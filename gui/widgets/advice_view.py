@@ -22,9 +22,8 @@ _LEAST_NAMES = 44
 class _List(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Ground."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), theme().canvas)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), theme().canvas)
 
 
 class AdviceView(QWidget):
@@ -224,10 +223,9 @@ class AdviceView(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Ground, title, count."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        box = QRectF(_EDGE, t.px(14), self.width() - 2 * _EDGE, t.px(20))
-        title, count = self._words("advice.title"), self.count_text()
-        paint.text(painter, box, title, t.font("body_semibold"), t.ink)
-        paint.text(painter, box, count, t.font("caption"), t.ink3, paint.RIGHT)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            box = QRectF(_EDGE, t.px(14), self.width() - 2 * _EDGE, t.px(20))
+            title, count = self._words("advice.title"), self.count_text()
+            paint.text(painter, box, title, t.font("body_semibold"), t.ink)
+            paint.text(painter, box, count, t.font("caption"), t.ink3, paint.RIGHT)

@@ -127,46 +127,47 @@ class CardView(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Name, value, bullet, range and target."""
         t, card, rows = theme(), self.card, self.rows
-        painter = QPainter(self)
-        inner = QRectF(GAP, 0, self.width() - 2 * GAP, self.height())
-        hovered = self.underMouse() and not self.selected
-        painter.fillRect(self.rect(), t.side if hovered else t.canvas)
-        stale = bool(self.stale_text)
-        colour = t.ink3 if stale else t.state(card.state) if card.state in ("warn", "bad") else t.ink
-        scale = t.scale
+        with QPainter(self) as painter:
+            inner = QRectF(GAP, 0, self.width() - 2 * GAP, self.height())
+            hovered = self.underMouse() and not self.selected
+            painter.fillRect(self.rect(), t.side if hovered else t.canvas)
+            stale = bool(self.stale_text)
+            colour = t.ink3 if stale else t.state(card.state) if card.state in ("warn", "bad") else t.ink
+            scale = t.scale
 
-        def band(centre: float, height: float) -> QRectF:
-            return QRectF(inner.left(), (centre - height / 2) * scale, inner.width(), height * scale)
+            def band(centre: float, height: float) -> QRectF:
+                return QRectF(inner.left(), (centre - height / 2) * scale, inner.width(), height * scale)
 
-        name = band(rows.name, 20)
-        label = t.ink3 if stale else t.ink2
-        short = t.font("caption")
-        replaced = self.corner is not None and not self.corner.isHidden()
-        beside = self.corner.sizeHint().width() + 4 if replaced and self.corner is not None else 0
-        used = paint.text(painter, name, self._name_for(beside), t.font("body_medium"), label)
-        if card.short and not replaced and used + 8 + paint.width(short, card.short) <= inner.width():
-            base = paint.baseline_of(t.font("body"), name.top(), name.height())
-            paint.on_baseline(painter, name.left() + used + 8, base, card.short, short, t.ink3)
-        value = band(rows.value, 28)
-        base = paint.baseline_of(t.font("title20"), value.top(), value.height())
-        end = paint.on_baseline(painter, value.left(), base, card.value, t.font("title20"), colour)
-        quiet = t.ink3 if stale else t.ink2
-        unit_font = t.font("body")
-        if end + 4.5 + paint.width(unit_font, card.unit) > inner.right() + 4:
-            unit_font = t.font("caption")
-        end = paint.on_baseline(painter, end + 4.5, base, card.unit, unit_font, quiet)
-        if self.ghost is not None:
-            self._ghost_value(painter, self.ghost, end, base, inner.right())
-        if card.has_bullet:
-            self._bullet(painter, inner, rows.bullet * scale, colour, stale)
-        self._notes(painter, band(rows.notes, 16))
-        bottom = self.height()
-        paint.hairline(painter, 0, bottom - 1, self.width(), bottom - 1, t.line)
-        if self.selected:
-            painter.fillRect(QRectF(inner.left(), bottom - 2, inner.width(), 2), t.accent)
-        if self.hasFocus() and self._ring:
-            paint.focus_ring(painter, QRectF(GAP - 8, 4, self.width() - 2 * GAP + 16, bottom - 9), t.accent)
-        painter.end()
+            name = band(rows.name, 20)
+            label = t.ink3 if stale else t.ink2
+            short = t.font("caption")
+            replaced = self.corner is not None and not self.corner.isHidden()
+            beside = self.corner.sizeHint().width() + 4 if replaced and self.corner is not None else 0
+            used = paint.text(painter, name, self._name_for(beside), t.font("body_medium"), label)
+            if card.short and not replaced and used + 8 + paint.width(short, card.short) <= inner.width():
+                base = paint.baseline_of(t.font("body"), name.top(), name.height())
+                paint.on_baseline(painter, name.left() + used + 8, base, card.short, short, t.ink3)
+            value = band(rows.value, 28)
+            base = paint.baseline_of(t.font("title20"), value.top(), value.height())
+            end = paint.on_baseline(painter, value.left(), base, card.value, t.font("title20"), colour)
+            quiet = t.ink3 if stale else t.ink2
+            unit_font = t.font("body")
+            if end + 4.5 + paint.width(unit_font, card.unit) > inner.right() + 4:
+                unit_font = t.font("caption")
+            end = paint.on_baseline(painter, end + 4.5, base, card.unit, unit_font, quiet)
+            if self.ghost is not None:
+                self._ghost_value(painter, self.ghost, end, base, inner.right())
+            if card.has_bullet:
+                self._bullet(painter, inner, rows.bullet * scale, colour, stale)
+            self._notes(painter, band(rows.notes, 16))
+            bottom = self.height()
+            paint.hairline(painter, 0, bottom - 1, self.width(), bottom - 1, t.line)
+            if self.selected:
+                painter.fillRect(QRectF(inner.left(), bottom - 2, inner.width(), 2), t.accent)
+            if self.hasFocus() and self._ring:
+                paint.focus_ring(
+                    painter, QRectF(GAP - 8, 4, self.width() - 2 * GAP + 16, bottom - 9), t.accent
+                )
 
     def _bullet(self, painter: QPainter, inner: QRectF, y: float, colour: QColor, stale: bool) -> None:
         t, card = theme(), self.card
@@ -335,15 +336,14 @@ class CardStrip(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Ground, hairlines between the cards and below."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        bottom = self.height() - 1
-        paint.hairline(painter, 0, bottom, self.width(), bottom, t.line)
-        rows = self.cards[0].rows
-        for card in self.cards[1:]:
-            x = card.geometry().left() - 1
-            paint.hairline(painter, x, t.px(rows.name - 6), x, t.px(rows.notes + 6), t.line)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            bottom = self.height() - 1
+            paint.hairline(painter, 0, bottom, self.width(), bottom, t.line)
+            rows = self.cards[0].rows
+            for card in self.cards[1:]:
+                x = card.geometry().left() - 1
+                paint.hairline(painter, x, t.px(rows.name - 6), x, t.px(rows.notes + 6), t.line)
 
     def _place(self) -> None:
         inner = self.width() - 2 * MARGIN - 8 * GAP - 4

@@ -60,24 +60,23 @@ class CauseItem(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Title, bar, notes, hairline."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.side if self._over else t.canvas)
-        y = float(t.px(_TOP))
-        high = _lines("body_medium", self.text.title, self._room) * t.px(_TITLE)
-        _wrapped(painter, QRectF(0, y, self._room, high), self.text.title, "body_medium", "ink")
-        y += high
-        if self.text.share is not None:
-            track = QRectF(0, y + t.px(3), min(t.px(160), self.width()), t.px(_BAR))
-            painter.fillRect(track, t.sunken if t.name != "contrast" else t.grid)
-            wide = track.width() * min(1.0, max(0.0, self.text.share))
-            painter.fillRect(QRectF(track.left(), track.top(), wide, track.height()), t.curve)
-            y += t.px(8)
-        for note in self.text.notes:
-            high = _lines("caption", note, float(self.width())) * t.px(_NOTE)
-            _wrapped(painter, QRectF(0, y, self.width(), high), note, "caption", "ink2")
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.side if self._over else t.canvas)
+            y = float(t.px(_TOP))
+            high = _lines("body_medium", self.text.title, self._room) * t.px(_TITLE)
+            _wrapped(painter, QRectF(0, y, self._room, high), self.text.title, "body_medium", "ink")
             y += high
-        paint.hairline(painter, 0, self.height() - 1, self.width(), self.height() - 1, t.line)
-        painter.end()
+            if self.text.share is not None:
+                track = QRectF(0, y + t.px(3), min(t.px(160), self.width()), t.px(_BAR))
+                painter.fillRect(track, t.sunken if t.name != "contrast" else t.grid)
+                wide = track.width() * min(1.0, max(0.0, self.text.share))
+                painter.fillRect(QRectF(track.left(), track.top(), wide, track.height()), t.curve)
+                y += t.px(8)
+            for note in self.text.notes:
+                high = _lines("caption", note, float(self.width())) * t.px(_NOTE)
+                _wrapped(painter, QRectF(0, y, self.width(), high), note, "caption", "ink2")
+                y += high
+            paint.hairline(painter, 0, self.height() - 1, self.width(), self.height() - 1, t.line)
 
     def enterEvent(self, event: QEnterEvent) -> None:
         """Show what it would do."""
@@ -166,12 +165,11 @@ class _Ground(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Ground, and the words where it is empty."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        if self.text:
-            box = QRectF(0, t.px(_TOP), self.width(), self.height() - t.px(_TOP))
-            _wrapped(painter, box, self.text, "body", "ink3")
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            if self.text:
+                box = QRectF(0, t.px(_TOP), self.width(), self.height() - t.px(_TOP))
+                _wrapped(painter, box, self.text, "body", "ink3")
 
 
 def _lines(role: Role, text: str, width: float) -> int:

@@ -94,21 +94,20 @@ class DefinitionSwitch(QAbstractButton):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """The one in use in ink, the other as a link."""
         t = theme()
-        painter = QPainter(self)
-        x = float(t.px(_PAD))
-        base = paint.baseline_of(t.font("body"), 0, self.height())
-        for key in DEFINITIONS:
-            own = key == self._current
-            font = t.font("caption_semibold" if own else "caption")
-            colour = t.ink if own else t.accent_text
-            end = paint.on_baseline(painter, x, base, self._name(key), font, colour)
-            if not own and self.underMouse():
-                line = QRectF(x, base + 2, end - x, 1)
-                painter.fillRect(line, colour)
-            x = end + t.px(_BETWEEN)
-        if self.hasFocus() and self._ring:
-            paint.focus_ring(painter, QRectF(self.rect()), t.accent, 4.0)
-        painter.end()
+        with QPainter(self) as painter:
+            x = float(t.px(_PAD))
+            base = paint.baseline_of(t.font("body"), 0, self.height())
+            for key in DEFINITIONS:
+                own = key == self._current
+                font = t.font("caption_semibold" if own else "caption")
+                colour = t.ink if own else t.accent_text
+                end = paint.on_baseline(painter, x, base, self._name(key), font, colour)
+                if not own and self.underMouse():
+                    line = QRectF(x, base + 2, end - x, 1)
+                    painter.fillRect(line, colour)
+                x = end + t.px(_BETWEEN)
+            if self.hasFocus() and self._ring:
+                paint.focus_ring(painter, QRectF(self.rect()), t.accent, 4.0)
 
     def hitButton(self, position: QPoint) -> bool:
         """All of it."""

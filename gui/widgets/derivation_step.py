@@ -101,43 +101,42 @@ class StepView(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Name, result, formula, values."""
         t, step = theme(), self.step
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        line = t.px(LINE)
-        ink = t.ink3 if self.muted else t.ink
-        if step.total:
-            paint.hairline(painter, _EDGE, 0, self.width() - _EDGE, 0, t.line2)
-        font = self._name_font()
-        painter.setFont(font)
-        painter.setPen(ink)
-        box = self._name_box
-        leading = (line - QFontMetricsF(font).lineSpacing()) / 2
-        room = QRectF(box.left(), box.top() + leading, self._name_room, box.height() + 40)
-        painter.drawText(room, int(_WRAP.value), step.name)
-        if step.glossary:
-            self._term_line(painter, t.accent_text if self._over == "name" else t.axis)
-        self._symbol(painter, line)
-        colour = t.accent_text if step.more and not self.muted else ink
-        paint.text(
-            painter,
-            self._result_box.adjusted(-1, 0, 1, 0),
-            self._result(),
-            t.font("body_semibold"),
-            colour,
-            paint.RIGHT,
-        )
-        if step.more and self._over == "result":
-            under = self._result_box
-            painter.fillRect(QRectF(under.left(), under.bottom() - 2, under.width(), 1), colour)
-        y = box.bottom()
-        y = self._lines(
-            painter, y, self._formula, Measure(t.font("italic")), t.ink3 if self.muted else t.ink2
-        )
-        self._lines(painter, y, self._values, Measure(t.font("body")), t.ink3)
-        if self.hasFocus() and self._ring:
-            ring = QRectF(_EDGE - 8, 0, self.width() - 2 * _EDGE + 16, self.height() - t.px(GAP) + 3)
-            paint.focus_ring(painter, ring, t.accent)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            line = t.px(LINE)
+            ink = t.ink3 if self.muted else t.ink
+            if step.total:
+                paint.hairline(painter, _EDGE, 0, self.width() - _EDGE, 0, t.line2)
+            font = self._name_font()
+            painter.setFont(font)
+            painter.setPen(ink)
+            box = self._name_box
+            leading = (line - QFontMetricsF(font).lineSpacing()) / 2
+            room = QRectF(box.left(), box.top() + leading, self._name_room, box.height() + 40)
+            painter.drawText(room, int(_WRAP.value), step.name)
+            if step.glossary:
+                self._term_line(painter, t.accent_text if self._over == "name" else t.axis)
+            self._symbol(painter, line)
+            colour = t.accent_text if step.more and not self.muted else ink
+            paint.text(
+                painter,
+                self._result_box.adjusted(-1, 0, 1, 0),
+                self._result(),
+                t.font("body_semibold"),
+                colour,
+                paint.RIGHT,
+            )
+            if step.more and self._over == "result":
+                under = self._result_box
+                painter.fillRect(QRectF(under.left(), under.bottom() - 2, under.width(), 1), colour)
+            y = box.bottom()
+            y = self._lines(
+                painter, y, self._formula, Measure(t.font("italic")), t.ink3 if self.muted else t.ink2
+            )
+            self._lines(painter, y, self._values, Measure(t.font("body")), t.ink3)
+            if self.hasFocus() and self._ring:
+                ring = QRectF(_EDGE - 8, 0, self.width() - 2 * _EDGE + 16, self.height() - t.px(GAP) + 3)
+                paint.focus_ring(painter, ring, t.accent)
 
     def _result(self) -> str:
         return str(self.step.result).strip()

@@ -65,23 +65,22 @@ class Fold(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Chevron, title, result."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        paint.hairline(painter, _EDGE, 0, self.width() - _EDGE, 0, t.line)
-        size = t.px(12)
-        name = "chevron_down" if self.is_open else "chevron_right"
-        at = QPointF(_EDGE - 2, round((self.height() - size) / 2))
-        icons.draw(painter, name, at, t.ink if self.underMouse() else t.ink2, size)
-        box = QRectF(_EDGE + size + 4, 0, self.width() - 2 * _EDGE - size - 4, self.height())
-        result = str(self.result).strip()
-        used = paint.width(t.font("body_medium"), result)
-        paint.text(painter, box, result, t.font("body_medium"), t.ink2, paint.RIGHT)
-        paint.text(painter, box.adjusted(0, 0, -used - 8, 0), self.title, t.font("body"), t.ink2)
-        if self.hasFocus():
-            paint.focus_ring(
-                painter, QRectF(_EDGE - 8, 2, self.width() - 2 * _EDGE + 16, self.height() - 4), t.accent
-            )
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            paint.hairline(painter, _EDGE, 0, self.width() - _EDGE, 0, t.line)
+            size = t.px(12)
+            name = "chevron_down" if self.is_open else "chevron_right"
+            at = QPointF(_EDGE - 2, round((self.height() - size) / 2))
+            icons.draw(painter, name, at, t.ink if self.underMouse() else t.ink2, size)
+            box = QRectF(_EDGE + size + 4, 0, self.width() - 2 * _EDGE - size - 4, self.height())
+            result = str(self.result).strip()
+            used = paint.width(t.font("body_medium"), result)
+            paint.text(painter, box, result, t.font("body_medium"), t.ink2, paint.RIGHT)
+            paint.text(painter, box.adjusted(0, 0, -used - 8, 0), self.title, t.font("body"), t.ink2)
+            if self.hasFocus():
+                paint.focus_ring(
+                    painter, QRectF(_EDGE - 8, 2, self.width() - 2 * _EDGE + 16, self.height() - 4), t.accent
+                )
 
 
 class _Column(QWidget):
@@ -104,9 +103,8 @@ class _Column(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Ground."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), theme().canvas)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), theme().canvas)
 
 
 class DerivationView(QWidget):
@@ -289,12 +287,11 @@ class DerivationView(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Ground and title."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        title = self._words("derivation.title")
-        box = QRectF(_EDGE, 0, self.width() - 2 * _EDGE, t.px(_HEAD))
-        paint.text(painter, box, title, t.font("body_semibold"), t.ink)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            title = self._words("derivation.title")
+            box = QRectF(_EDGE, 0, self.width() - 2 * _EDGE, t.px(_HEAD))
+            paint.text(painter, box, title, t.font("body_semibold"), t.ink)
 
     # -- layout ----------------------------------------------------------------------------------
 

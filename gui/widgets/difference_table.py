@@ -286,37 +286,36 @@ class DifferenceTable(QAbstractScrollArea):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Rows, then the head and the names, which do not scroll with the values."""
         t = theme()
-        painter = QPainter(self.viewport())
-        painter.fillRect(self.viewport().rect(), t.canvas)
-        head, row = t.px(_HEAD), t.px(_ROW)
-        width, shift = self.viewport().width(), self.horizontalScrollBar().value()
-        if not self._lines and self.empty:
-            box = QRectF(0, head, width, row)
-            paint.text(painter, box, self.empty, t.font("body"), t.ink2)
-        top = head - self.verticalScrollBar().value()
-        painter.setClipRect(0, head, width, self.viewport().height() - head)
-        for index, line in enumerate(self._lines):
-            y = top + index * row
-            if y + row >= head and y <= self.viewport().height():
-                self._paint_line(painter, line, QRectF(0, y, width, row), shift, index)
-        painter.setClipping(False)
-        painter.fillRect(0, 0, width, head, t.canvas)
-        x = self._names - shift
-        for index, mark in enumerate(self._letters):
-            right = x + self._values[index] + self._changes[index]
-            edge = x + self._values[index]
-            if edge > self._names:
-                wide = max(float(t.px(18)), paint.width(t.font("caption_semibold"), mark) + 8)
-                letter_plate(painter, QPointF(edge - wide, (head - t.px(18)) / 2 - 1), mark, index)
-            if self._changes[index] and right > self._names:
-                box = QRectF(edge, 0, self._changes[index], head - 2)
-                told = self._words("compare.against", name=self._letters[self._baseline])
-                paint.text(painter, box, told, t.font("caption"), t.ink3, paint.RIGHT)
-            x = right
-        if shift:
-            painter.fillRect(QRectF(0, 0, self._names, head), t.canvas)
-        paint.hairline(painter, 0, head - 1, width, head - 1, t.line2)
-        painter.end()
+        with QPainter(self.viewport()) as painter:
+            painter.fillRect(self.viewport().rect(), t.canvas)
+            head, row = t.px(_HEAD), t.px(_ROW)
+            width, shift = self.viewport().width(), self.horizontalScrollBar().value()
+            if not self._lines and self.empty:
+                box = QRectF(0, head, width, row)
+                paint.text(painter, box, self.empty, t.font("body"), t.ink2)
+            top = head - self.verticalScrollBar().value()
+            painter.setClipRect(0, head, width, self.viewport().height() - head)
+            for index, line in enumerate(self._lines):
+                y = top + index * row
+                if y + row >= head and y <= self.viewport().height():
+                    self._paint_line(painter, line, QRectF(0, y, width, row), shift, index)
+            painter.setClipping(False)
+            painter.fillRect(0, 0, width, head, t.canvas)
+            x = self._names - shift
+            for index, mark in enumerate(self._letters):
+                right = x + self._values[index] + self._changes[index]
+                edge = x + self._values[index]
+                if edge > self._names:
+                    wide = max(float(t.px(18)), paint.width(t.font("caption_semibold"), mark) + 8)
+                    letter_plate(painter, QPointF(edge - wide, (head - t.px(18)) / 2 - 1), mark, index)
+                if self._changes[index] and right > self._names:
+                    box = QRectF(edge, 0, self._changes[index], head - 2)
+                    told = self._words("compare.against", name=self._letters[self._baseline])
+                    paint.text(painter, box, told, t.font("caption"), t.ink3, paint.RIGHT)
+                x = right
+            if shift:
+                painter.fillRect(QRectF(0, 0, self._names, head), t.canvas)
+            paint.hairline(painter, 0, head - 1, width, head - 1, t.line2)
 
     def _paint_line(self, painter: QPainter, line: _Line, box: QRectF, shift: int, index: int) -> None:
         t = theme()

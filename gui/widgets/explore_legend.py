@@ -57,53 +57,52 @@ class ExploreLegend(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Everything from above."""
         t = theme()
-        painter = QPainter(self)
-        wide = float(self.width())
-        paint.text(painter, QRectF(0, 0, wide, t.px(20)), self._title, t.font("body_semibold"), t.ink)
-        y = float(t.px(26))
-        if self._colours:
-            count = len(self._colours)
-            for index, colour in enumerate(self._colours):
-                left, right = round(index * wide / count), round((index + 1) * wide / count)
-                painter.fillRect(
-                    QRectF(left, y, right - left - (1 if index < count - 1 else 0), t.px(14)), colour
-                )
-            edge = -1e9
-            for index, limit in enumerate(self._limits, 1):
-                text = break_text(limit, self._factor)
-                half = paint.width(t.font("caption"), text) / 2
-                x = index * wide / count
-                if x - half > edge + 2 and x + half <= wide:
-                    box = QRectF(x - half - 2, y + t.px(15), 2 * half + 4, t.px(16))
-                    paint.text(painter, box, text, t.font("caption"), t.ink3, paint.CENTRE)
-                    edge = x + half
-            y += t.px(42)
-        for line in self._lines:
-            box = QRectF(0, y + t.px(5), t.px(22), t.px(12))
-            if line == "hatch":
-                painter.save()
-                painter.setClipRect(box)
-                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-                painter.setPen(QPen(mix(t.axis, t.canvas, 0.75), 1.0))
-                lines = [QLineF(x, box.bottom(), x + box.height(), box.top()) for x in range(-12, 30, 5)]
-                painter.drawLines(lines)
-                painter.restore()
-                paint.frame(painter, box, t.ink)
-            elif line == "dot":
-                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-                painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(t.good)
-                painter.drawEllipse(box.center(), 3.0, 3.0)
-            else:
-                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-                pen = QPen(t.warn, 2.0)
-                pen.setCapStyle(Qt.PenCapStyle.FlatCap)
-                pen.setDashPattern([2.5, 1.5])
-                painter.setPen(pen)
-                middle = box.center().y()
-                painter.drawLine(QPointF(0, middle), QPointF(box.right(), middle))
-            words = self._words(_LINES[line])
-            room = QRectF(box.right() + 8, y, wide - box.right() - 8, t.px(_LINE))
-            paint.text(painter, room, words, t.font("body"), t.ink2)
-            y += t.px(_LINE)
-        painter.end()
+        with QPainter(self) as painter:
+            wide = float(self.width())
+            paint.text(painter, QRectF(0, 0, wide, t.px(20)), self._title, t.font("body_semibold"), t.ink)
+            y = float(t.px(26))
+            if self._colours:
+                count = len(self._colours)
+                for index, colour in enumerate(self._colours):
+                    left, right = round(index * wide / count), round((index + 1) * wide / count)
+                    painter.fillRect(
+                        QRectF(left, y, right - left - (1 if index < count - 1 else 0), t.px(14)), colour
+                    )
+                edge = -1e9
+                for index, limit in enumerate(self._limits, 1):
+                    text = break_text(limit, self._factor)
+                    half = paint.width(t.font("caption"), text) / 2
+                    x = index * wide / count
+                    if x - half > edge + 2 and x + half <= wide:
+                        box = QRectF(x - half - 2, y + t.px(15), 2 * half + 4, t.px(16))
+                        paint.text(painter, box, text, t.font("caption"), t.ink3, paint.CENTRE)
+                        edge = x + half
+                y += t.px(42)
+            for line in self._lines:
+                box = QRectF(0, y + t.px(5), t.px(22), t.px(12))
+                if line == "hatch":
+                    painter.save()
+                    painter.setClipRect(box)
+                    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                    painter.setPen(QPen(mix(t.axis, t.canvas, 0.75), 1.0))
+                    lines = [QLineF(x, box.bottom(), x + box.height(), box.top()) for x in range(-12, 30, 5)]
+                    painter.drawLines(lines)
+                    painter.restore()
+                    paint.frame(painter, box, t.ink)
+                elif line == "dot":
+                    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                    painter.setPen(Qt.PenStyle.NoPen)
+                    painter.setBrush(t.good)
+                    painter.drawEllipse(box.center(), 3.0, 3.0)
+                else:
+                    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                    pen = QPen(t.warn, 2.0)
+                    pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+                    pen.setDashPattern([2.5, 1.5])
+                    painter.setPen(pen)
+                    middle = box.center().y()
+                    painter.drawLine(QPointF(0, middle), QPointF(box.right(), middle))
+                words = self._words(_LINES[line])
+                room = QRectF(box.right() + 8, y, wide - box.right() - 8, t.px(_LINE))
+                paint.text(painter, room, words, t.font("body"), t.ink2)
+                y += t.px(_LINE)

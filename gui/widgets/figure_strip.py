@@ -59,18 +59,17 @@ class FigureStrip(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Ground, numbers, hairlines between them and below."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        paint.hairline(painter, 0, self.height() - 1, self.width(), self.height() - 1, t.line)
-        count = max(1, len(self.cards))
-        inner = (self.width() - 2 * GUTTER - (count - 1) * 2 * _GAP) / count
-        for index, card in enumerate(self.cards):
-            left = GUTTER + index * (inner + 2 * _GAP)
-            if index:
-                top, bottom = t.px(self._rows[0] - 6), t.px(self._rows[3] + 6)
-                paint.hairline(painter, round(left - _GAP), top, round(left - _GAP), bottom, t.line)
-            self._card(painter, card, round(left), inner)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            paint.hairline(painter, 0, self.height() - 1, self.width(), self.height() - 1, t.line)
+            count = max(1, len(self.cards))
+            inner = (self.width() - 2 * GUTTER - (count - 1) * 2 * _GAP) / count
+            for index, card in enumerate(self.cards):
+                left = GUTTER + index * (inner + 2 * _GAP)
+                if index:
+                    top, bottom = t.px(self._rows[0] - 6), t.px(self._rows[3] + 6)
+                    paint.hairline(painter, round(left - _GAP), top, round(left - _GAP), bottom, t.line)
+                self._card(painter, card, round(left), inner)
 
     def _card(self, painter: QPainter, card: Card, left: float, wide: float) -> None:
         t = theme()

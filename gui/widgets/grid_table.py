@@ -295,33 +295,32 @@ class GridTable(QAbstractScrollArea):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Rows in sight, then the head above them."""
         t = theme()
-        painter = QPainter(self.viewport())
-        painter.fillRect(self.viewport().rect(), t.canvas)
-        head, row = t.px(_HEAD), t.px(self._row_height)
-        width, high = self.viewport().width(), self.viewport().height()
-        shift = self.verticalScrollBar().value()
-        painter.setClipRect(0, head, width, high - head)
-        last = (shift + high - head - row * 4 // 5) // row + 1  # not a sliver of one more
-        for index in range(max(0, shift // row), min(len(self._rows), last)):
-            self._paint_row(painter, index, QRectF(0, head + index * row - shift, width, row))
-        painter.setClipping(False)
-        if not self._rows:
-            said = QRectF(_INDENT if self._selects else 0, head + t.px(4), width, row)
-            paint.text(painter, said, self.empty, t.font("body"), t.ink2)
-        x = 0.0
-        for index, (wide, column, after) in enumerate(
-            zip(self._placed, self._columns, self._after, strict=True)
-        ):
-            indent = self._indent(index)
-            box = QRectF(x + indent, 0, wide - indent - (8 if column.right else 0) - after, head - 2)
-            if wide > 16:
-                cell_text.text(painter, box, column.title, "caption", t.ink3, column.right)
-                if column.end:
-                    end = box.adjusted(0, 0, -8, 0)
-                    cell_text.text(painter, end, column.end, "caption", t.ink3, right=True)
-            x += wide
-        paint.hairline(painter, 0, head - 1, width, head - 1, t.line2)
-        painter.end()
+        with QPainter(self.viewport()) as painter:
+            painter.fillRect(self.viewport().rect(), t.canvas)
+            head, row = t.px(_HEAD), t.px(self._row_height)
+            width, high = self.viewport().width(), self.viewport().height()
+            shift = self.verticalScrollBar().value()
+            painter.setClipRect(0, head, width, high - head)
+            last = (shift + high - head - row * 4 // 5) // row + 1  # not a sliver of one more
+            for index in range(max(0, shift // row), min(len(self._rows), last)):
+                self._paint_row(painter, index, QRectF(0, head + index * row - shift, width, row))
+            painter.setClipping(False)
+            if not self._rows:
+                said = QRectF(_INDENT if self._selects else 0, head + t.px(4), width, row)
+                paint.text(painter, said, self.empty, t.font("body"), t.ink2)
+            x = 0.0
+            for index, (wide, column, after) in enumerate(
+                zip(self._placed, self._columns, self._after, strict=True)
+            ):
+                indent = self._indent(index)
+                box = QRectF(x + indent, 0, wide - indent - (8 if column.right else 0) - after, head - 2)
+                if wide > 16:
+                    cell_text.text(painter, box, column.title, "caption", t.ink3, column.right)
+                    if column.end:
+                        end = box.adjusted(0, 0, -8, 0)
+                        cell_text.text(painter, end, column.end, "caption", t.ink3, right=True)
+                x += wide
+            paint.hairline(painter, 0, head - 1, width, head - 1, t.line2)
 
     def _paint_row(self, painter: QPainter, index: int, box: QRectF) -> None:
         t = theme()

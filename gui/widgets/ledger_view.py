@@ -111,29 +111,28 @@ class LedgerView(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Head, bar, account."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        small = self._density == "small"
-        title = QRectF(0, 0, self.width(), t.px(20))
-        name = title_of(self._estimate, self._words)
-        used = paint.text(painter, title, name, t.font("body_semibold"), t.ink)
-        account = self._account
-        if account is not None:
-            if small:
-                base = paint.baseline_of(t.font("body_semibold"), 0, title.height())
-                paint.on_baseline(painter, used + 11, base, account.caption, t.font("caption"), t.ink3)
-            else:
-                box = QRectF(0, t.px(20), self.width(), t.px(16))
-                paint.text(painter, box, account.caption, t.font("caption"), t.ink3)
-            if self._with_shares():
-                head = QRectF(0, 0 if small else t.px(20), self.width(), t.px(20 if small else 16))
-                paint.text(painter, head, account.shares, t.font("caption"), t.ink3, paint.RIGHT)
-            top = t.px(self._head())
-            bar = QRectF(0, top, self.width(), t.px(self._bar_height()))
-            self._bar_box = bar
-            self._bar(painter, bar, account, t)
-            self._account_rows(painter, bar.bottom() + t.px(10), account, t)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            small = self._density == "small"
+            title = QRectF(0, 0, self.width(), t.px(20))
+            name = title_of(self._estimate, self._words)
+            used = paint.text(painter, title, name, t.font("body_semibold"), t.ink)
+            account = self._account
+            if account is not None:
+                if small:
+                    base = paint.baseline_of(t.font("body_semibold"), 0, title.height())
+                    paint.on_baseline(painter, used + 11, base, account.caption, t.font("caption"), t.ink3)
+                else:
+                    box = QRectF(0, t.px(20), self.width(), t.px(16))
+                    paint.text(painter, box, account.caption, t.font("caption"), t.ink3)
+                if self._with_shares():
+                    head = QRectF(0, 0 if small else t.px(20), self.width(), t.px(20 if small else 16))
+                    paint.text(painter, head, account.shares, t.font("caption"), t.ink3, paint.RIGHT)
+                top = t.px(self._head())
+                bar = QRectF(0, top, self.width(), t.px(self._bar_height()))
+                self._bar_box = bar
+                self._bar(painter, bar, account, t)
+                self._account_rows(painter, bar.bottom() + t.px(10), account, t)
 
     def _with_shares(self) -> bool:
         return self.width() > _SHARES_FROM * theme().scale

@@ -90,18 +90,17 @@ class LogView(QTextEdit):
         """The text, and a bar before each line that was understood."""
         super().paintEvent(event)
         t = theme()
-        painter = QPainter(self.viewport())
-        shift = self.verticalScrollBar().value()
-        block, layout = self.document().firstBlock(), self.document().documentLayout()
-        while block.isValid():
-            box = layout.blockBoundingRect(block).translated(0, -shift)
-            if box.top() > self.viewport().height():
-                break
-            if self._gave(block):
-                bar = QRectF(t.px(4), round(box.top()), _BAR, round(box.height() - t.px(_PITCH)))
-                painter.fillRect(bar, t.accent)
-            block = block.next()
-        painter.end()
+        with QPainter(self.viewport()) as painter:
+            shift = self.verticalScrollBar().value()
+            block, layout = self.document().firstBlock(), self.document().documentLayout()
+            while block.isValid():
+                box = layout.blockBoundingRect(block).translated(0, -shift)
+                if box.top() > self.viewport().height():
+                    break
+                if self._gave(block):
+                    bar = QRectF(t.px(4), round(box.top()), _BAR, round(box.height() - t.px(_PITCH)))
+                    painter.fillRect(bar, t.accent)
+                block = block.next()
 
     def _gave(self, block: QTextBlock) -> bool:
         number = block.blockNumber()

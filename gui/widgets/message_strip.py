@@ -23,9 +23,8 @@ class _Elided(QLabel):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The words, shortened where there is no room."""
-        painter = QPainter(self)
-        paint.text(painter, QRectF(self.rect()), self.text(), self.font(), theme().ink)
-        painter.end()
+        with QPainter(self) as painter:
+            paint.text(painter, QRectF(self.rect()), self.text(), self.font(), theme().ink)
 
 
 class MessageStrip(QWidget):
@@ -92,10 +91,9 @@ class MessageStrip(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Soft ground and icon."""
         t = theme()
-        painter = QPainter(self)
-        info = self._kind == "info"
-        painter.fillRect(self.rect(), t.accent_soft if info else t.state_soft(self._kind))
-        size = t.px(16)
-        at = QPointF(24, round((self.height() - size) / 2))
-        icons.draw(painter, _ICONS[self._kind], at, t.accent if info else t.state(self._kind), size)
-        painter.end()
+        with QPainter(self) as painter:
+            info = self._kind == "info"
+            painter.fillRect(self.rect(), t.accent_soft if info else t.state_soft(self._kind))
+            size = t.px(16)
+            at = QPointF(24, round((self.height() - size) / 2))
+            icons.draw(painter, _ICONS[self._kind], at, t.accent if info else t.state(self._kind), size)

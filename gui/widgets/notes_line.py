@@ -66,11 +66,10 @@ class NotesLine(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """The words."""
         t = theme()
-        painter = QPainter(self)
-        painter.setFont(t.font("caption"))
-        painter.setPen(t.ink3)
-        high = t.px(_LINE)
-        for index, line in enumerate(self._lines(self.width())):
-            box = QRectF(0, index * high, self.width(), high)
-            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, line)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setFont(t.font("caption"))
+            painter.setPen(t.ink3)
+            high = t.px(_LINE)
+            for index, line in enumerate(self._lines(self.width())):
+                box = QRectF(0, index * high, self.width(), high)
+                painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, line)

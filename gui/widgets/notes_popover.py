@@ -92,7 +92,6 @@ class NotesPopover(QFrame):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Raised ground in a hairline."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.raised)
-        paint.frame(painter, self.rect().toRectF(), t.line2)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.raised)
+            paint.frame(painter, self.rect().toRectF(), t.line2)

@@ -110,23 +110,22 @@ class ReadingTable(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Rows."""
         t = theme()
-        painter = QPainter(self)
-        row, wide = t.px(_ROW), float(self.width())
-        paint.hairline(painter, 0, 0, wide, 0, t.line2)
-        for index, line in enumerate(self.lines):
-            box = QRectF(0, index * row, wide, row)
-            if index == self._marked:
-                painter.fillRect(box.adjusted(0, 1, 0, 0), t.side)
-            colour = {"misses": t.warn, "bad": t.bad}.get(line.state, t.ink)
-            used = paint.text(painter, box, line.value, t.font("body_medium"), colour, paint.RIGHT)
-            if line.state:
-                size = t.px(12)
-                name = "tick" if line.state == "meets" else "cross"
-                at = QPointF(wide - used - size - 6, round(box.center().y() - size / 2))
-                icons.draw(painter, name, at, t.good if line.state == "meets" else colour, size)
-                used += size + 6
-            room = box.adjusted(0, 0, -used - 10, 0)
-            fits = paint.width(t.font("body"), line.name) <= room.width()
-            paint.text(painter, room, line.name, t.font("body" if fits else "caption"), t.ink2)
-            paint.hairline(painter, 0, box.bottom(), wide, box.bottom(), t.line)
-        painter.end()
+        with QPainter(self) as painter:
+            row, wide = t.px(_ROW), float(self.width())
+            paint.hairline(painter, 0, 0, wide, 0, t.line2)
+            for index, line in enumerate(self.lines):
+                box = QRectF(0, index * row, wide, row)
+                if index == self._marked:
+                    painter.fillRect(box.adjusted(0, 1, 0, 0), t.side)
+                colour = {"misses": t.warn, "bad": t.bad}.get(line.state, t.ink)
+                used = paint.text(painter, box, line.value, t.font("body_medium"), colour, paint.RIGHT)
+                if line.state:
+                    size = t.px(12)
+                    name = "tick" if line.state == "meets" else "cross"
+                    at = QPointF(wide - used - size - 6, round(box.center().y() - size / 2))
+                    icons.draw(painter, name, at, t.good if line.state == "meets" else colour, size)
+                    used += size + 6
+                room = box.adjusted(0, 0, -used - 10, 0)
+                fits = paint.width(t.font("body"), line.name) <= room.width()
+                paint.text(painter, room, line.name, t.font("body" if fits else "caption"), t.ink2)
+                paint.hairline(painter, 0, box.bottom(), wide, box.bottom(), t.line)

@@ -203,13 +203,12 @@ class RunList(QAbstractScrollArea):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Rows in sight."""
         t = theme()
-        painter = QPainter(self.viewport())
-        painter.fillRect(self.viewport().rect(), t.side)
-        high, shift = t.px(_ROW), self.verticalScrollBar().value()
-        first, last = shift // high, (shift + self.viewport().height()) // high + 1
-        for row in range(max(0, first), min(len(self._keys), last)):
-            self._paint(painter, row, QRectF(0, row * high - shift, self.viewport().width(), high))
-        painter.end()
+        with QPainter(self.viewport()) as painter:
+            painter.fillRect(self.viewport().rect(), t.side)
+            high, shift = t.px(_ROW), self.verticalScrollBar().value()
+            first, last = shift // high, (shift + self.viewport().height()) // high + 1
+            for row in range(max(0, first), min(len(self._keys), last)):
+                self._paint(painter, row, QRectF(0, row * high - shift, self.viewport().width(), high))
 
     def _paint(self, painter: QPainter, row: int, box: QRectF) -> None:
         t, line = theme(), self._line_of(row)

@@ -66,25 +66,30 @@ class SearchBox(QAbstractButton):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Edge, glass, words, keys."""
         t = theme()
-        painter = QPainter(self)
-        box = QRectF(self.rect())
-        hovered = self.underMouse()
-        draw_editor(painter, box, focused=self.hasFocus(), hovered=hovered, enabled=True, invalid=False)
-        size = t.px(14)
-        middle = round((self.height() - size) / 2)
-        roomy = self.width() > t.px(80)
-        left = 9.0 if roomy else round((self.width() - size) / 2)
-        icons.draw(painter, "search", QPointF(left, middle), t.ink2, size)
-        if roomy:
-            keys = self._action.shortcut().toString(QKeySequence.SequenceFormat.NativeText).replace("+", " ")
-            inner = box.adjusted(9 + size + 7, 0, -10, 0)
-            taken = paint.width(t.font("caption"), keys)
-            shown = next(
-                (text for text in (self.text(), self._short) if self._beside(text, taken) <= inner.width()),
-                "",
-            )
-            if shown:  # the keys are worth more than the longer words
-                paint.text(painter, inner, keys, t.font("caption"), t.ink3, paint.RIGHT)
-                inner.setRight(inner.right() - taken - 10)
-            paint.text(painter, inner, shown or self.text(), t.font("body"), t.ink2)
-        painter.end()
+        with QPainter(self) as painter:
+            box = QRectF(self.rect())
+            hovered = self.underMouse()
+            draw_editor(painter, box, focused=self.hasFocus(), hovered=hovered, enabled=True, invalid=False)
+            size = t.px(14)
+            middle = round((self.height() - size) / 2)
+            roomy = self.width() > t.px(80)
+            left = 9.0 if roomy else round((self.width() - size) / 2)
+            icons.draw(painter, "search", QPointF(left, middle), t.ink2, size)
+            if roomy:
+                keys = (
+                    self._action.shortcut().toString(QKeySequence.SequenceFormat.NativeText).replace("+", " ")
+                )
+                inner = box.adjusted(9 + size + 7, 0, -10, 0)
+                taken = paint.width(t.font("caption"), keys)
+                shown = next(
+                    (
+                        text
+                        for text in (self.text(), self._short)
+                        if self._beside(text, taken) <= inner.width()
+                    ),
+                    "",
+                )
+                if shown:  # the keys are worth more than the longer words
+                    paint.text(painter, inner, keys, t.font("caption"), t.ink3, paint.RIGHT)
+                    inner.setRight(inner.right() - taken - 10)
+                paint.text(painter, inner, shown or self.text(), t.font("body"), t.ink2)

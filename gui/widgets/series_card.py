@@ -241,39 +241,40 @@ class SeriesCard(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Edge, letter, name; below them the line and what differs."""
         t, head = theme(), self.head
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        wide = 2.0 if self.hasFocus() else 1.0
-        painter.setPen(QPen(t.accent if self.hasFocus() else t.line2, wide))
-        painter.setBrush(t.raised)
-        inset = wide / 2
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), 6, 6)
-        first = (
-            QRectF(0, 0, self.width(), self.height())
-            if self.low
-            else QRectF(0, t.px(9), self.width(), t.px(20))
-        )
-        letter_plate(painter, QPointF(t.px(11), first.center().y() - t.px(9)), head.letter, head.index)
-        left, right = t.px(38), self._more.x() - 4
-        if head.baseline:
-            text = self._words("compare.baseline")
-            room = QRectF(left, first.top(), right - left, first.height())
-            taken = paint.width(t.font("caption"), text)
-            name = paint.width(t.font("body_semibold"), head.name)
-            if name + taken + 8 <= room.width() or not self.low:
-                paint.text(painter, room, text, t.font("caption"), t.ink3, paint.RIGHT)
-                right -= round(taken) + 8
-            else:  # no room for the word: the edge of what is chosen, as on the cards of Estimate
-                painter.fillRect(QRectF(t.px(11), self.height() - 3, self.width() - t.px(22), 2), t.accent)
-        box = QRectF(left, first.top(), max(0, right - left), first.height())
-        paint.text(painter, box, head.name, t.font("body_semibold"), t.ink)
-        if not self.low:
-            middle = t.px(44)
-            line_sample(painter, t.px(10), middle, t.px(20), head.index)
-            box = QRectF(left, middle - t.px(10), self.width() - left - t.px(10), t.px(20))
-            paint.text(painter, box, head.line, t.font("body"), t.ink2)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            wide = 2.0 if self.hasFocus() else 1.0
+            painter.setPen(QPen(t.accent if self.hasFocus() else t.line2, wide))
+            painter.setBrush(t.raised)
+            inset = wide / 2
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), 6, 6)
+            first = (
+                QRectF(0, 0, self.width(), self.height())
+                if self.low
+                else QRectF(0, t.px(9), self.width(), t.px(20))
+            )
+            letter_plate(painter, QPointF(t.px(11), first.center().y() - t.px(9)), head.letter, head.index)
+            left, right = t.px(38), self._more.x() - 4
+            if head.baseline:
+                text = self._words("compare.baseline")
+                room = QRectF(left, first.top(), right - left, first.height())
+                taken = paint.width(t.font("caption"), text)
+                name = paint.width(t.font("body_semibold"), head.name)
+                if name + taken + 8 <= room.width() or not self.low:
+                    paint.text(painter, room, text, t.font("caption"), t.ink3, paint.RIGHT)
+                    right -= round(taken) + 8
+                else:  # no room for the word: the edge of what is chosen, as on the cards of Estimate
+                    painter.fillRect(
+                        QRectF(t.px(11), self.height() - 3, self.width() - t.px(22), 2), t.accent
+                    )
+            box = QRectF(left, first.top(), max(0, right - left), first.height())
+            paint.text(painter, box, head.name, t.font("body_semibold"), t.ink)
+            if not self.low:
+                middle = t.px(44)
+                line_sample(painter, t.px(10), middle, t.px(20), head.index)
+                box = QRectF(left, middle - t.px(10), self.width() - left - t.px(10), t.px(20))
+                paint.text(painter, box, head.line, t.font("body"), t.ink2)
 
 
 def letter_plate(painter: QPainter, at: QPointF, letter: str, index: int, side: float = 18) -> None:

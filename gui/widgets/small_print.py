@@ -38,9 +38,8 @@ class Print(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """The words."""
         t = theme()
-        painter = QPainter(self)
-        painter.setFont(t.font("caption"))
-        painter.setPen(getattr(t, self._colour))
-        box = QRectF(self.rect()).adjusted(_EDGE, 0, -_EDGE, 20)
-        painter.drawText(box, int(_WRAP.value), self.text)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setFont(t.font("caption"))
+            painter.setPen(getattr(t, self._colour))
+            box = QRectF(self.rect()).adjusted(_EDGE, 0, -_EDGE, 20)
+            painter.drawText(box, int(_WRAP.value), self.text)

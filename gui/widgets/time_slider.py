@@ -170,31 +170,30 @@ class TimeSlider(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Button, moment, track with its handle, speed."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        able = self.end > 0
-        size, middle = t.px(16), self.height() / 2
-        name = "pause" if self.playing else "play"
-        at = QPointF(t.px(4), round(middle - size / 2))
-        icons.draw(painter, name, at, t.ink if able else t.axis, size)
-        box = QRectF(t.px(_BUTTON) + 12, 0, self.width(), self.height())
-        paint.text(painter, box, self._told() if able else "", t.font("caption_medium"), t.ink2)
-        track = self._track()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(t.line)
-        painter.drawRoundedRect(track, 2, 2)
-        if able:
-            x = track.left() + track.width() * self.now / self.end
-            painter.setBrush(t.accent)
-            painter.drawRoundedRect(QRectF(track.left(), track.top(), x - track.left(), 4), 2, 2)
-            painter.setPen(QPen(t.accent, 2))
-            painter.setBrush(t.canvas)
-            painter.drawEllipse(QPointF(x, middle), t.px(5), t.px(5))
-            if self.hasFocus():
-                painter.setBrush(Qt.BrushStyle.NoBrush)
-                painter.drawEllipse(QPointF(x, middle), t.px(8), t.px(8))
-            speed = QRectF(track.right() + 8, 0, self.width() - track.right() - 8, self.height())
-            said = self._words("simulating.speed", n=f"{self.speed:g}")
-            paint.text(painter, speed, said, t.font("caption_medium"), t.ink2, paint.RIGHT)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            able = self.end > 0
+            size, middle = t.px(16), self.height() / 2
+            name = "pause" if self.playing else "play"
+            at = QPointF(t.px(4), round(middle - size / 2))
+            icons.draw(painter, name, at, t.ink if able else t.axis, size)
+            box = QRectF(t.px(_BUTTON) + 12, 0, self.width(), self.height())
+            paint.text(painter, box, self._told() if able else "", t.font("caption_medium"), t.ink2)
+            track = self._track()
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(t.line)
+            painter.drawRoundedRect(track, 2, 2)
+            if able:
+                x = track.left() + track.width() * self.now / self.end
+                painter.setBrush(t.accent)
+                painter.drawRoundedRect(QRectF(track.left(), track.top(), x - track.left(), 4), 2, 2)
+                painter.setPen(QPen(t.accent, 2))
+                painter.setBrush(t.canvas)
+                painter.drawEllipse(QPointF(x, middle), t.px(5), t.px(5))
+                if self.hasFocus():
+                    painter.setBrush(Qt.BrushStyle.NoBrush)
+                    painter.drawEllipse(QPointF(x, middle), t.px(8), t.px(8))
+                speed = QRectF(track.right() + 8, 0, self.width() - track.right() - 8, self.height())
+                said = self._words("simulating.speed", n=f"{self.speed:g}")
+                paint.text(painter, speed, said, t.font("caption_medium"), t.ink2, paint.RIGHT)

@@ -99,36 +99,39 @@ class VerdictView(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Badge, sentence, line."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        badge = t.px(40)
-        left, height = MARGIN, self.height()
-        box = QRectF(left, round((height - 1 - badge) / 2), badge, badge)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        state = "warn" if self.held else self._state
-        painter.setPen(t.state(state) if t.name == "contrast" else Qt.PenStyle.NoPen)
-        painter.setBrush(t.state_soft(state))
-        painter.drawRoundedRect(box, 8, 8)
-        size = t.px(24)
-        at = box.center() - QPointF(size / 2, size / 2 + (1 if state == "warn" else 0))
-        icons.draw(painter, _ICONS[state], at, t.state(state), size)
-        x = left + badge + 14
-        room = self.width() - x - MARGIN
-        top, gap = (t.px(4), t.px(2)) if self._small else (t.px(10), t.px(3))
-        line, second = t.px(28), t.px(20)
-        headline, detail = self._headline, self._detail
-        if self.held:
-            detail = self._words("window.verdict_held")
-        long = paint.width(t.font("title20"), headline) > room
-        longer = paint.width(t.font("body"), detail) > room
-        headline = self._brief[0] if long else headline
-        detail = self._brief[1] if longer and not self.held else detail
-        told = f"{self._headline}\n{self._detail}" if long or longer else ""
-        if self.toolTip() != plain(told):
-            self.setToolTip(plain(told))
-        paint.text(
-            painter, QRectF(x, top, room, line), headline, t.font("title20"), t.ink3 if self.held else t.ink
-        )
-        paint.text(painter, QRectF(x, top + line + gap, room, second), detail, t.font("body"), t.ink2)
-        paint.hairline(painter, 0, height - 1, self.width(), height - 1, t.line)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            badge = t.px(40)
+            left, height = MARGIN, self.height()
+            box = QRectF(left, round((height - 1 - badge) / 2), badge, badge)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            state = "warn" if self.held else self._state
+            painter.setPen(t.state(state) if t.name == "contrast" else Qt.PenStyle.NoPen)
+            painter.setBrush(t.state_soft(state))
+            painter.drawRoundedRect(box, 8, 8)
+            size = t.px(24)
+            at = box.center() - QPointF(size / 2, size / 2 + (1 if state == "warn" else 0))
+            icons.draw(painter, _ICONS[state], at, t.state(state), size)
+            x = left + badge + 14
+            room = self.width() - x - MARGIN
+            top, gap = (t.px(4), t.px(2)) if self._small else (t.px(10), t.px(3))
+            line, second = t.px(28), t.px(20)
+            headline, detail = self._headline, self._detail
+            if self.held:
+                detail = self._words("window.verdict_held")
+            long = paint.width(t.font("title20"), headline) > room
+            longer = paint.width(t.font("body"), detail) > room
+            headline = self._brief[0] if long else headline
+            detail = self._brief[1] if longer and not self.held else detail
+            told = f"{self._headline}\n{self._detail}" if long or longer else ""
+            if self.toolTip() != plain(told):
+                self.setToolTip(plain(told))
+            paint.text(
+                painter,
+                QRectF(x, top, room, line),
+                headline,
+                t.font("title20"),
+                t.ink3 if self.held else t.ink,
+            )
+            paint.text(painter, QRectF(x, top + line + gap, room, second), detail, t.font("body"), t.ink2)
+            paint.hairline(painter, 0, height - 1, self.width(), height - 1, t.line)

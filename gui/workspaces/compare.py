@@ -374,6 +374,5 @@ class _Body(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Plain ground."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), theme().canvas)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), theme().canvas)

@@ -263,9 +263,8 @@ def colour(label: QLabel, tint: QColor) -> None:
 class _Column(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """The side's ground."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), theme().side)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), theme().side)
 
 
 __all__ = ["ExploreForm", "Question", "Side", "axes_of", "first_question", "fitting"]

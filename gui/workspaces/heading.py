@@ -56,26 +56,25 @@ class Heading(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Sentence, line, hairline."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        shown = (self._row.itemAt(i) for i in range(self._row.count()))
-        widgets = [
-            w for item in shown if item is not None and (w := item.widget()) is not None and w.isVisible()
-        ]
-        right = min([w.x() for w in widgets], default=self.width() - GUTTER + 16) - 16
-        room = max(0, right - GUTTER)
-        top, gap = (t.px(4), t.px(2)) if self._small else (t.px(10), t.px(3))
-        line, second = t.px(28), t.px(20)
-        large = paint.width(t.font("title20"), self.headline) <= room
-        font = t.font("title20" if large else "body_semibold")
-        cut = paint.width(font, self.headline) > room
-        fits = paint.width(t.font("body"), self.detail) <= room
-        line_font = t.font("body" if fits else "caption")
-        tip = self.headline if cut else "" if paint.width(line_font, self.detail) <= room else self.detail
-        if self.toolTip() != plain(tip):
-            self.setToolTip(plain(tip))
-        paint.text(painter, QRectF(GUTTER, top, room, line), self.headline, font, t.ink)
-        box = QRectF(GUTTER, top + line + gap, room, second)
-        paint.text(painter, box, self.detail, line_font, t.ink2)
-        paint.hairline(painter, 0, self.height() - 1, self.width(), self.height() - 1, t.line)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            shown = (self._row.itemAt(i) for i in range(self._row.count()))
+            widgets = [
+                w for item in shown if item is not None and (w := item.widget()) is not None and w.isVisible()
+            ]
+            right = min([w.x() for w in widgets], default=self.width() - GUTTER + 16) - 16
+            room = max(0, right - GUTTER)
+            top, gap = (t.px(4), t.px(2)) if self._small else (t.px(10), t.px(3))
+            line, second = t.px(28), t.px(20)
+            large = paint.width(t.font("title20"), self.headline) <= room
+            font = t.font("title20" if large else "body_semibold")
+            cut = paint.width(font, self.headline) > room
+            fits = paint.width(t.font("body"), self.detail) <= room
+            line_font = t.font("body" if fits else "caption")
+            tip = self.headline if cut else "" if paint.width(line_font, self.detail) <= room else self.detail
+            if self.toolTip() != plain(tip):
+                self.setToolTip(plain(tip))
+            paint.text(painter, QRectF(GUTTER, top, room, line), self.headline, font, t.ink)
+            box = QRectF(GUTTER, top + line + gap, room, second)
+            paint.text(painter, box, self.detail, line_font, t.ink2)
+            paint.hairline(painter, 0, self.height() - 1, self.width(), self.height() - 1, t.line)

@@ -20,11 +20,10 @@ class Ground(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Ground and edge."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), getattr(t, self._token))
-        if self._edge == "bottom":
-            painter.fillRect(0, self.height() - 1, self.width(), 1, t.line)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), getattr(t, self._token))
+            if self._edge == "bottom":
+                painter.fillRect(0, self.height() - 1, self.width(), 1, t.line)
 
 
 class Caption(QWidget):
@@ -48,9 +47,8 @@ class Caption(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """The words."""
         t = theme()
-        painter = QPainter(self)
-        paint.text(painter, QRectF(self.rect()), self._text, t.font("caption"), t.ink3, paint.RIGHT)
-        painter.end()
+        with QPainter(self) as painter:
+            paint.text(painter, QRectF(self.rect()), self._text, t.font("caption"), t.ink3, paint.RIGHT)
 
 
 class Edge(QWidget):
@@ -62,9 +60,8 @@ class Edge(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """One line."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), theme().line)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), theme().line)
 
 
 class ProgressBar(QWidget):
@@ -100,7 +97,6 @@ class ProgressBar(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """The part that is done."""
         t = theme()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), t.canvas)
-        painter.fillRect(0, 0, round(self.width() * self._share), 2, t.accent)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), t.canvas)
+            painter.fillRect(0, 0, round(self.width() * self._share), 2, t.accent)

@@ -133,16 +133,14 @@ class _Foot(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Ground and hairline."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), theme().side)
-        if self.floats:
-            painter.fillRect(0, 0, self.width(), 1, theme().line)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), theme().side)
+            if self.floats:
+                painter.fillRect(0, 0, self.width(), 1, theme().line)
 
 
 class _Ground(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """The side's ground."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), theme().side)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), theme().side)

@@ -59,23 +59,22 @@ class TraceEdit(QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Name, and the sign for opening."""
         t = theme()
-        painter = QPainter(self)
-        box = QRectF(self.rect())
-        draw_editor(
-            painter,
-            box,
-            focused=self.hasFocus(),
-            hovered=self.underMouse(),
-            enabled=self.isEnabled(),
-            invalid=self._marked,
-            warned=self._warned,
-        )
-        size = t.px(14)
-        said, colour = (self.text(), t.ink) if self.text() else (self._nothing, t.ink3)
-        paint.text(painter, box.adjusted(8, 0, -size - 12, 0), said, t.font("body"), colour)
-        at = QPointF(round(box.right() - size - 7), round(box.center().y() - size / 2))
-        icons.draw(painter, "open", at, t.ink2, size)
-        painter.end()
+        with QPainter(self) as painter:
+            box = QRectF(self.rect())
+            draw_editor(
+                painter,
+                box,
+                focused=self.hasFocus(),
+                hovered=self.underMouse(),
+                enabled=self.isEnabled(),
+                invalid=self._marked,
+                warned=self._warned,
+            )
+            size = t.px(14)
+            said, colour = (self.text(), t.ink) if self.text() else (self._nothing, t.ink3)
+            paint.text(painter, box.adjusted(8, 0, -size - 12, 0), said, t.font("body"), colour)
+            at = QPointF(round(box.right() - size - 7), round(box.center().y() - size / 2))
+            icons.draw(painter, "open", at, t.ink2, size)
 
 
 class SimulateForm(SettingsForm):

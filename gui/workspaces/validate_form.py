@@ -190,6 +190,5 @@ class ValidateForm(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The side's ground."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), theme().side)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), theme().side)

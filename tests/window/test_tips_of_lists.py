@@ -31,3 +31,24 @@ def test_no_widget_takes_all_events_of_its_viewport() -> None:
     """An override that hands every event on crashed in Qt, after minutes of random clicks and keys."""
     found = [p.name for p in (ROOT / "gui").rglob("*.py") if "def viewportEvent" in p.read_text("utf-8")]
     assert found == []
+
+
+def test_a_row_that_cannot_be_said_does_not_end_the_program(qtbot: QtBot) -> None:
+    """The painter ends with what is raised, so that the next painting begins."""
+    broken = [True]
+
+    def line(row: int) -> RunLine:
+        if broken:
+            raise IndexError(row)
+        return RunLine("title", "a caption")
+
+    listed = RunList("runs", line)
+    qtbot.addWidget(listed)
+    listed.resize(300, 200)
+    listed.show_rows((1, 2, 3))
+    for _ in range(5):
+        with pytest.raises(IndexError):
+            listed.grab()
+    broken.clear()
+    image = listed.grab().toImage()
+    assert len({image.pixel(x, 14) for x in range(300)}) > 5, "a title is there again"
