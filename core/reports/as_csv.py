@@ -11,6 +11,7 @@ from core.explain.derivation import derive
 from core.explain.figures import Unit
 from core.explain.ledger_names import line_name
 from core.planning.compare import cost_values, difference_table
+from core.reports.comparison import Comparison, compared
 from core.reports.content import CARDS, metric_values, said
 from core.reports.plots import pictures_of
 from core.results import Estimate
@@ -29,7 +30,7 @@ def _cell(value: object) -> object:
     return harmless(value) if isinstance(value, str) else value
 
 
-def report_csv(point: Estimate, words: Words) -> str:
+def report_csv(point: Estimate, words: Words, beside: Comparison | None = None) -> str:
     """Columns: section, key, name, value, unit, low, high."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
@@ -37,6 +38,8 @@ def report_csv(point: Estimate, words: Words) -> str:
         [words(f"reports.csv.{n}") for n in ("section", "key", "name", "value", "unit", "low", "high")]
     )
     for row in _rows(point, words):
+        writer.writerow([_cell(value) for value in row])
+    for row in () if beside is None else _beside(beside, words):
         writer.writerow([_cell(value) for value in row])
     return out.getvalue()
 
@@ -52,13 +55,29 @@ def _rows(point: Estimate, words: Words) -> Iterator[tuple[object, ...]]:
                 yield (f"plot {picture.key}", index, name, number, "", "", "")
 
 
+def _is_plain(value: object) -> bool:
+    return isinstance(value, int | float | str) and not isinstance(value, bool)
+
+
+def _beside(beside: Comparison, words: Words) -> Iterator[tuple[object, ...]]:
+    """A row for each value of each scenario; numbers are in SI units, inputs in those of their fields."""
+    for row in beside.rows():
+        for one, cell in zip(beside.series, row.cells, strict=True):
+            plain = cell.value if _is_plain(cell.value) else said(cell.shown, words)
+            name = f"{words.phrase(row.name)}, {one.letter} · {one.name}"
+            yield (f"compare {row.section}", f"{row.key} {one.letter}", name, plain, "", "", "")
+    for picture in compared(beside, words).pictures:
+        for name, values in picture.columns:
+            for index, number in enumerate(values):
+                yield (f"plot {picture.key}", index, name, number, "", "", "")
+
+
 def _inputs(point: Estimate, words: Words) -> Iterator[tuple[object, ...]]:
     for row in difference_table([point], only_differences=False):
         if row.section == "inputs":
             cell = row.cells[0]
             # On and off as they are shown: a field may be named for the opposite of what is stored.
-            number = isinstance(cell.value, int | float | str) and not isinstance(cell.value, bool)
-            plain = cell.value if number else said(cell.shown, words)
+            plain = cell.value if _is_plain(cell.value) else said(cell.shown, words)
             yield ("input", row.key, words.phrase(row.name), plain, "", "", "")
 
 

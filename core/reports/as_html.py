@@ -44,11 +44,14 @@ def report_html(report: Report, words: Words, picture: Callable[[Picture], str] 
     """
     draw = picture or (lambda one: one.svg)
     figures = [_picture(one.title, draw(one)) for one in report.pictures]
+    over = [_picture(one.title, draw(one)) for one in report.compared_pictures]
     workings = [_working(working, words) for working in report.derivations]
     body = [
         f"<h1>{escape(report.name)}</h1>",
         f'<p class="verdict {report.state}">{_MARKS[report.state]} {escape(report.verdict)}</p>',
         f'<p class="detail">{escape(report.detail)}</p>',
+        "" if report.compared is None else _table(report.compared),
+        *over,
         _table(report.metrics),
         _table(report.scenario),
         _table(report.ledger),

@@ -4,6 +4,7 @@ import re
 
 from core.explain.derivation_types import as_markdown, markdown_text
 from core.reports.content import Prose, Report, Table
+from core.units import three_digits
 from core.words import Words
 
 _MARKS = {"good": "✓", "warn": "!", "bad": "✗"}
@@ -16,6 +17,7 @@ def report_markdown(report: Report, words: Words) -> str:
         f"# {markdown_text(report.name)}",
         f"**{_MARKS[report.state]} {markdown_text(report.verdict)}**",
         markdown_text(report.detail),
+        *_compared(report),
         _table(report.scenario),
         _table(report.metrics),
         _table(report.ledger),
@@ -28,6 +30,24 @@ def report_markdown(report: Report, words: Words) -> str:
         f"*{markdown_text(report.made_by)}*",
     ]
     return "\n\n".join(block.rstrip() for block in blocks if block) + "\n"
+
+
+_MOST_ROWS = 24
+
+
+def _compared(report: Report) -> list[str]:
+    """The comparison; each of its curves as a table of the numbers that it goes through."""
+    if report.compared is None:
+        return []
+    blocks = [_table(report.compared)]
+    for picture in report.compared_pictures:
+        columns = [values[:: -(-len(values) // _MOST_ROWS)] for _, values in picture.columns]
+        longest = max(map(len, columns))
+        texts = [[three_digits(v) for v in values] + [""] * (longest - len(values)) for values in columns]
+        head = tuple(name for name, _ in picture.columns)
+        rows = tuple(zip(*texts, strict=True))
+        blocks.append(_table(Table(picture.key, picture.title, head, rows, tuple(range(len(head))))))
+    return blocks
 
 
 def _table(table: Table) -> str:

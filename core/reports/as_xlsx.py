@@ -11,7 +11,9 @@ from typing import Any
 
 from core.explain.ledger_names import line_name
 from core.memory.ledger import LINE_ORDER, LedgerLine
+from core.reports.comparison import Comparison
 from core.reports.content import Report, report_of
+from core.reports.xlsx_compare import Compare
 from core.reports.xlsx_summary import Summary
 from core.reports.xlsx_working import CEILINGS, NARROW, WIDE, Working
 from core.results import Estimate
@@ -19,7 +21,7 @@ from core.units import memory_size, memory_unit
 from core.words import Words
 
 
-def report_xlsx(point: Estimate, words: Words) -> bytes:
+def report_xlsx(point: Estimate, words: Words, beside: Comparison | None = None) -> bytes:
     """Sheets: summary, ledger with live formulas, its working, curves."""
     import xlsxwriter  # when it is wanted: the start does without it
 
@@ -27,7 +29,7 @@ def report_xlsx(point: Estimate, words: Words) -> bytes:
     kept_as_text = ("strings_to_formulas", "strings_to_urls", "strings_to_numbers")
     options: dict[str, Any] = {"in_memory": True, **dict.fromkeys(kept_as_text, False)}
     book = xlsxwriter.Workbook(out, options)
-    report = report_of(point, words)
+    report = report_of(point, words, beside=beside)
     # No clock in the file: the same scenario gives the same bytes.
     book.set_properties({"title": report.name[:200], "created": _EPOCH})
     formats = {name: book.add_format(style) for name, style in _STYLES.items()}
@@ -40,6 +42,8 @@ def report_xlsx(point: Estimate, words: Words) -> bytes:
     live = {key: f"={working.cell(key)}" for key in CEILINGS if key in working.totals}
     live["memory_per_device"] = f"={needed}/{memory_size()}"
     summary.write(point, report, live, {"memory_per_device": f"={working.cell('budget')}/{memory_size()}"})
+    if beside is not None and report.compared is not None:
+        Compare(book.add_worksheet(_sheet(words, "compare")), formats, words).write(beside, report.compared)
     _curves(book, report, formats, words)
     book.close()
     return out.getvalue()
@@ -125,7 +129,7 @@ def _curves(book: Any, report: Report, formats: dict[str, Any], words: Words) ->
     name = _sheet(words, "curves")
     sheet = book.add_worksheet(name)
     column = 0
-    for picture in report.pictures:
+    for picture in (*report.compared_pictures, *report.pictures):
         if not picture.columns:
             continue
         sheet.write_string(0, column, picture.title, formats["bold"])

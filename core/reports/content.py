@@ -10,6 +10,7 @@ from core.planning.advise import Suggestion, advise
 from core.planning.compare import Row, cost_values, difference_table
 from core.planning.suggestion import lead
 from core.quantities import Range
+from core.reports.comparison import Compared, Comparison, compared
 from core.reports.plots import Picture, pictures_of
 from core.reports.title import report_title
 from core.results import Estimate
@@ -97,13 +98,18 @@ class Report:
     assumptions: Prose
     sources: Prose
     made_by: str
+    compared: Table | None = None  # with other scenarios, where the report is of a comparison
+    compared_pictures: tuple[Picture, ...] = ()
 
 
-def report_of(point: Estimate, words: Words, with_advice: bool = True) -> Report:
-    """The report of an estimate."""
+def report_of(
+    point: Estimate, words: Words, with_advice: bool = True, beside: Comparison | None = None
+) -> Report:
+    """The report of an estimate; ``beside``: with the scenarios that it is compared with."""
     scenario = point.scenario
     suggestions = advise(scenario, point) if with_advice else ()
     workings = (derive(point, key) for key in CARDS)
+    told = None if beside is None else compared(beside, words)
     return Report(
         name=report_title(scenario, words),
         state=point.verdict.state,
@@ -119,7 +125,14 @@ def report_of(point: Estimate, words: Words, with_advice: bool = True) -> Report
         assumptions=_assumptions(point, words),
         sources=_sources(point, words),
         made_by=words("reports.made_by", version=VERSION),
+        compared=None if told is None else _compared(told),
+        compared_pictures=() if told is None else told.pictures,
     )
+
+
+def _compared(told: Compared) -> Table:
+    right = tuple(range(1, len(told.head)))
+    return Table("compared", told.title, told.head, told.rows, right, note=told.sentence)
 
 
 def said(value: Shown | Phrase, words: Words) -> str:

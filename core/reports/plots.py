@@ -64,7 +64,13 @@ def _indices(count: int) -> IndexArray:
     return np.unique(np.round(np.linspace(0, count - 1, _MOST_POINTS)).astype(int))
 
 
-def _whole(users: tuple[float, ...], *values: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+def thinned(users: FloatArray, values: FloatArray) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """A curve with no more points than a picture needs."""
+    keep = _indices(len(users))
+    return _thinned(users, keep), _thinned(values, keep)
+
+
+def whole_users(users: tuple[float, ...], *values: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
     """Users and values at whole numbers of users: between them a curve is bent, and nobody is there."""
     kept = [i for i, count in enumerate(users) if count == int(count)]
     return tuple(tuple(column[i] for i in kept) for column in (users, *values))
@@ -89,7 +95,7 @@ def _memory(point: Estimate, curves: WorkloadCurves, words: Words) -> Picture:
         most_y=1.5 * max(budget, point.ledger.device_bytes / memory_size()),
     )
     names = [words("reports.axes.users"), *(f"{memory_unit()}, {one.name}" for one in drawn)]
-    columns = tuple(zip(names, _whole(users, *(tuple(one.y) for one in drawn)), strict=True))
+    columns = tuple(zip(names, whole_users(users, *(tuple(one.y) for one in drawn)), strict=True))
     return Picture("memory_over_users", title, draw(chart), columns)
 
 
@@ -121,7 +127,7 @@ def _latencies(point: Estimate, curves: WorkloadCurves, words: Words) -> list[Pi
             most,
         )
         names = (words("reports.axes.users"), *(f"{unit}, {words(f'reports.axes.{q}')}" for q in _BANDS))
-        columns = tuple(zip(names, _whole(users, low, middle, high), strict=True))
+        columns = tuple(zip(names, whole_users(users, low, middle, high), strict=True))
         found.append(Picture(f"{key}_over_users", title, draw(chart), columns))
     return found
 

@@ -9,7 +9,7 @@ from core.planning.simulated_cost import simulated_cost
 from core.quantities import Range
 from core.reports.as_json import to_json
 from core.reports.as_text import table
-from core.serving.begun import Begun, begun
+from core.serving.begun import Begun, asked_by_users, begun
 from core.serving.results import Distribution, Over, SimulationResult
 from core.units import show_count, show_time, three_digits
 from core.words import Phrase, Words, counted, percent
@@ -17,6 +17,7 @@ from core.words import Phrase, Words, counted, percent
 FORMAT = "inferometer-simulation"
 SCHEMA = 1
 _LONGER = 2.0  # times what it takes until all users are there: as long again is measured
+_ABOUT = 0.03  # by which those who came and those who were answered differ unsaid
 _SHOWN = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 
@@ -39,9 +40,11 @@ def detail(result: SimulationResult) -> tuple[Phrase, ...]:
     said = [Phrase("simulate.detail.run" if result.finished else "simulate.detail.so_far", values)]
     if there := _not_reached(result):
         said.append(Phrase("simulate.detail.too_short", {"time": _time(_LONGER * there.seconds)}))
+    if result.done and _in_step(result):
+        said.append(Phrase("simulate.detail.in_step"))
     targets = result.scenario.targets
     if result.done and (targets.time_to_first_token_s or targets.time_per_output_token_ms):
-        said.append(Phrase("simulate.detail.meeting", {"share": percent(result.meeting)}))
+        said.append(_meeting(result))
     if result.cache_full_seconds > 0.0:
         said.append(Phrase("simulate.detail.cache_full", {"time": _time(result.cache_full_seconds)}))
     if result.preempted:
@@ -49,6 +52,23 @@ def detail(result: SimulationResult) -> tuple[Phrase, ...]:
     if result.refused:
         said.append(counted("simulate.detail.refused", result.refused))
     return tuple(said)
+
+
+def _meeting(result: SimulationResult) -> Phrase:
+    """Of whom the share is, where the rates are of others: those who came late are still waiting."""
+    share = percent(result.meeting)
+    came, ended = result.time_to_first_token.count, result.answered
+    if came and abs(ended / came - 1.0) <= _ABOUT:
+        return Phrase("simulate.detail.meeting", {"share": share})
+    values = {"share": share, "came": show_count(came), "ended": show_count(ended)}
+    return Phrase("simulate.detail.meeting_of", values)
+
+
+def _in_step(result: SimulationResult) -> bool:
+    """Whether nothing varies: users who ask again at once, with prompts and answers of one length."""
+    settings = result.scenario.simulation
+    fixed = settings.prompt_lengths == settings.output_lengths == "fixed" and settings.turns == 1
+    return asked_by_users(result.scenario) and fixed and not settings.think_time_s
 
 
 def _not_reached(result: SimulationResult) -> Begun | None:

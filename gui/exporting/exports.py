@@ -13,10 +13,13 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from core.errors import InferometerError
 from core.files.atomic import write_atomic
 from core.planning.curves import WorkloadCurves
+from core.results import Estimate
 from core.words import Words
 from gui.paths import file_name
+from gui.pinned import letter
 
 if TYPE_CHECKING:  # at run time what is given away is made when it is asked for
+    from core.reports.comparison import Comparison
     from gui.dialogs.data_view import DataView
     from gui.exporting.plot_tables import DataTable
     from gui.frame.window import MainWindow
@@ -148,18 +151,41 @@ class Exports(QObject):
         point = self._window.estimation.estimate
         if point is None:
             return
-        words = self._window.words
+        words, beside = self._window.words, self._compared(point)
 
         def make(path: Path) -> bytes:
             from gui.exporting.pdf import report_pdf
 
             if path.suffix.lower() == ".pdf":
-                return report_pdf(point, words)
+                return report_pdf(point, words, beside)
             from core.reports.write import report_bytes
 
-            return report_bytes(point, path, words)
+            return report_bytes(point, path, words, beside)
 
         self._save(words("export.file_report", name=self._stem()), kind, make)
+
+    def _compared(self, point: Estimate) -> "Comparison | None":
+        """What Compare shows while it is in sight and there is something beside the scenario."""
+        window = self._window
+        page = window.stack.page("compare") if window.stack.key == "compare" else None
+        if page is None or not window.pinned.pins:
+            return None
+        from core.reports.comparison import Comparison, Series
+        from gui.workspaces.compare import CompareWorkspace
+
+        assert isinstance(page, CompareWorkspace)
+        found = [(point, window.estimation.curves)]
+        for pin in window.pinned.pins:
+            try:
+                found.append((window.pinned.estimate_of(pin), window.pinned.curves_of(pin)))
+            except InferometerError:
+                continue  # Compare leaves it out as well
+        series = tuple(
+            Series(letter(index), name, one, curves)
+            for index, ((one, curves), name) in enumerate(zip(found, page.names(), strict=True))
+        )
+        baseline = min(window.pinned.baseline_index, len(series) - 1)
+        return Comparison(series, baseline, bool(page.which.value)) if len(series) > 1 else None
 
     def picture(self, part: Part, kind: str) -> None:
         """Write a plot as it stands."""

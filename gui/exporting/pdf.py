@@ -14,6 +14,7 @@ from core.estimator import estimate
 from core.files.atomic import write_atomic
 from core.files.opening import open_document
 from core.reports.as_html import report_html
+from core.reports.comparison import Comparison
 from core.reports.content import report_of
 from core.reports.plots import Picture
 from core.results import Estimate
@@ -27,14 +28,14 @@ _SVG_FAMILY = "Inter, system-ui, sans-serif"  # Qt takes a list for one name tha
 _ON_PAPER = {"13px/1.5": "13px", "padding: 3px 12px 3px 0": "padding: 1.5px 12px 1.5px 0"}
 
 
-def report_pdf(point: Estimate, words: Words) -> bytes:
+def report_pdf(point: Estimate, words: Words, beside: Comparison | None = None) -> bytes:
     """The report as PDF.  Needs a QGuiApplication."""
     load_fonts()  # or a font of the system sets apostrophes as wide as Chinese
-    report = report_of(point, words)
+    report = report_of(point, words, beside=beside)
     page = report_html(report, words, _markup)
     for screen, paper in _ON_PAPER.items():
         page = page.replace(screen, paper)
-    pictures = {one.key: _painter_of(one) for one in report.pictures}
+    pictures = {one.key: _painter_of(one) for one in (*report.compared_pictures, *report.pictures)}
     return pdf_of(page, report.name, _FAMILY, pictures)
 
 

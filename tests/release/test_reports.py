@@ -24,6 +24,7 @@ from core.reports.as_csv import harmless, report_csv
 from core.reports.as_html import _with_links, report_html, without_stops
 from core.reports.as_markdown import report_markdown
 from core.reports.as_xlsx import report_xlsx
+from core.reports.comparison import Comparison, Series, compared
 from core.reports.content import report_of
 from core.reports.svg import Chart, Curve, draw, ticks
 from core.reports.write import report_bytes
@@ -616,6 +617,57 @@ def test_tokens_of_the_cache_are_told_to_the_token_as_in_compare(points, name):
     shown = next(row for row in difference_table([point], only_differences=False) if row.key == "kv_tokens")
     assert told[WORDS("derivation.titles.kv_tokens")] == str(shown.cells[0].shown)
     assert f"{point.capacity.kv_tokens:,}" in told[WORDS("derivation.titles.kv_tokens")]
+
+
+@pytest.fixture(scope="module")
+def beside(points):
+    names = ("32b", "32b two", "unfit")
+    two = estimate(with_values(points["32b"].scenario, {"workload.users": 2}))
+    found = (points["32b"], two, points["unfit"])
+    series = [Series("ABC"[i], names[i], point) for i, point in enumerate(found)]
+    return Comparison(tuple(series))
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("kind", ["html", "md", "csv", "xlsx"])
+def test_a_report_of_a_comparison_has_its_table_and_its_curves(points, beside, tmp_path, kind, language):
+    words = Words(language)
+    data = report_bytes(points["32b"], tmp_path / f"x.{kind}", words, beside)
+    alone = report_bytes(points["32b"], tmp_path / f"x.{kind}", words)
+    texts = Book(data).texts if kind == "xlsx" else [data.decode("utf-8").replace("\\", "")]
+    before = Book(alone).texts if kind == "xlsx" else [alone.decode("utf-8").replace("\\", "")]
+    for name in ("32b two", "unfit", words("plots.compare_throughput.title")):
+        if kind == "csv" and name not in ("32b two", "unfit"):
+            name = "plot compare_throughput"
+        if kind == "xlsx" or name != words("plots.compare_throughput.title"):
+            assert any(name in text for text in texts), name
+        assert not any(name in text for text in before), name
+    if kind == "xlsx":
+        book = Book(data)
+        sheet = book.names[3]
+        assert sheet == words("reports.sheets.compare")
+        row = next(
+            c[1:]
+            for (s, c), (_, v) in book.cells.items()
+            if s == sheet and v == words("compare.results.time_to_first_token")
+        )
+        for column, one in zip("CD", beside.series, strict=False):
+            wanted = one.point.speed.time_to_first_token.expected
+            assert book.number(sheet, f"{column}{row}") == pytest.approx(wanted)
+    if kind == "html":
+        assert texts[0].count("<svg") == before[0].count("<svg") + 4
+
+
+def test_curves_of_a_comparison_lie_over_one_another(points, beside):
+    """Those that start, each by its letter; one that does not start has memory alone."""
+    pictures = {one.key: one for one in compared(beside, WORDS).pictures}
+    for key, letters in (("compare_first_token", "AB"), ("compare_memory", "ABC")):
+        assert [head[0] for head, _ in pictures[key].columns[::2]] == list(letters)
+        ET.fromstring(pictures[key].svg)
+        assert pictures[key].svg.count("<polyline") == len(letters)
+    users, first = pictures["compare_first_token"].columns[:2]
+    at = users[1].index(16.0)
+    assert first[1][at] == pytest.approx(points["32b"].speed.time_to_first_token.expected)
 
 
 def test_a_chinese_report_calls_figures_by_one_name(points):

@@ -73,6 +73,37 @@ def test_a_report_is_written_where_it_was_asked_for(
     assert messages.text_of("export") == f"Saved {target.name}."
 
 
+@pytest.mark.parametrize("kind", REPORTS)
+def test_a_report_from_compare_holds_the_comparison(
+    complete: MainWindow, exports: Exports, dialogs: Any, tmp_path: Path, kind: str, qtbot: QtBot
+) -> None:
+    """What is exported is what is in sight: the pinned scenarios beside the one under edit."""
+    window = complete
+    window.pinned.pin(window.document.scenario, "as it was before")
+    window.document.set_value("workload.users", 2)
+    qtbot.waitUntil(lambda: window.estimation.shown_revision == window.document.revision, timeout=30_000)
+    files = [tmp_path / f"estimate.{kind}", tmp_path / f"compare.{kind}"]
+    dialogs.files = list(files)
+    exports.report(kind)
+    window.stack.show_key("compare")
+    exports.report(kind)
+    alone, beside = (_texts_of(file) for file in files)
+    assert "as it was before" not in alone
+    if kind == "pdf":
+        assert len(files[1].read_bytes()) > len(files[0].read_bytes()) + 5_000
+        return
+    assert "as it was before" in beside
+    curves = "compare_throughput" if kind == "csv" else "Output throughput over users"
+    assert curves in beside and curves not in alone
+
+
+def _texts_of(file: Path) -> str:
+    if file.suffix == ".xlsx":
+        with zipfile.ZipFile(file) as book:
+            return book.read("xl/sharedStrings.xml").decode("utf-8")
+    return file.read_bytes().decode("utf-8", errors="replace").replace("\\", "")
+
+
 def test_a_report_that_cannot_be_written_says_why(
     complete: MainWindow, exports: Exports, dialogs: Any, tmp_path: Path
 ) -> None:
