@@ -12,12 +12,20 @@ _HOME_VARIABLE = "INFEROMETER_HOME"
 _NAME = "inferometer"
 
 
+def home_folder() -> Path:
+    """Where the person's files begin; without any such place the root, as Qt has it."""
+    try:
+        return Path.home()
+    except RuntimeError:  # neither HOME nor a user of that number
+        return Path(Path.cwd().anchor)
+
+
 def data_folder() -> Path:
     """The program's own folder; it need not exist."""
     own = os.environ.get(_HOME_VARIABLE)
     if own:
         return Path(own) / "data"
-    home = Path.home()
+    home = home_folder()
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / _NAME
     if sys.platform == "darwin":

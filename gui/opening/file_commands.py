@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from core.errors import InferometerError, Problem
 from core.files.opening import Opened
+from core.files.user_folders import home_folder
 from core.words import Words
 from gui.dialogs.service import Dialogs, Question
 from gui.document import Document, Origin
@@ -234,7 +235,7 @@ class FileCommands(QObject):
         for file in self._recent.files():
             if file.parent.is_dir():
                 return file.parent
-        return Path.home()
+        return home_folder()
 
     def fill_samples(self, menu: QMenu) -> None:
         """List the samples, once."""

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 from core.errors import InferometerError, Problem
 from core.files.atomic import write_atomic
 from core.files.results_file import KeptLoad, KeptRun
+from core.files.user_folders import home_folder
 from core.reports.simulation import requests_csv
 from core.spec.scenario import Scenario
 from core.spec.search import Search
@@ -373,7 +374,7 @@ class SimulateWorkspace(WorkPage):
 
     def _save(self) -> None:
         document = self._context.document
-        home = document.path.parent if document.path else Path.home()
+        home = document.path.parent if document.path else home_folder()
         name = self._words("simulating.records_file", name=Path(document.title).stem)
         self._context.dialogs.save_file(self, home / f"{name}.csv", self._write)
 

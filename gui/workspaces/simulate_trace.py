@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from core.errors import Problem
 from core.files.beside import beside
+from core.files.user_folders import home_folder
 from core.serving.trace import Trace
 from core.spec.scenario import Scenario
 from gui.opening.intake import local_paths
@@ -66,7 +67,7 @@ class TraceKeeper(QObject):
     def ask(self) -> None:
         """Let the person choose one."""
         home = self._context.document.path
-        folder = (self.path or home or Path.home() / "x").parent
+        folder = (self.path or home or home_folder() / "x").parent
         self._context.dialogs.open_trace(self._home, folder, lambda path: self.read(path) if path else None)
 
     def read(self, path: Path) -> None:

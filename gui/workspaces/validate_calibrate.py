@@ -13,6 +13,7 @@ from core.evidence.calibrate import CalibrationResult
 from core.evidence.run_log import Entry
 from core.explain.calibration_state import calibration_status
 from core.files import calibration_file
+from core.files.user_folders import home_folder
 from core.spec.scenario import Scenario
 from core.words import counted
 from gui.contents import calibrate as content
@@ -201,7 +202,7 @@ class CalibratePage(Ground):
             return
         named = self.result.calibration.model_copy(update={"name": self.name.text().strip()})
         path = self._context.document.path
-        home = path.parent if path is not None else Path.home()
+        home = path.parent if path is not None else home_folder()
         suggested = home / f"{plain_name(named.name)}.calibration.json"
 
         def chosen(path: Path | None) -> None:
@@ -218,7 +219,7 @@ class CalibratePage(Ground):
 
     def _import(self) -> None:
         path = self._context.document.path
-        self._context.dialogs.open_file(self, path.parent if path is not None else Path.home(), self.take)
+        self._context.dialogs.open_file(self, path.parent if path is not None else home_folder(), self.take)
 
     def take(self, path: Path | None) -> None:
         """Take a profile file into the user's folder."""

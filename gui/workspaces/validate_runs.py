@@ -14,6 +14,7 @@ from core.evidence.readers.detect import read_text
 from core.evidence.run_files import runs_csv, runs_jsonl
 from core.evidence.run_log import Entry
 from core.files.atomic import write_atomic
+from core.files.user_folders import home_folder
 from core.words import counted
 from gui.frame.messages import Link
 
@@ -46,7 +47,7 @@ class RunsInOut(QObject):
     def add(self) -> None:
         """Let the user choose files of measurements."""
         path = self._context.document.path
-        home = path.parent if path else Path.home()
+        home = path.parent if path else home_folder()
         self._context.dialogs.open_runs(self._widget, home, self._context.shell().bring)
 
     def show_example(self) -> None:
@@ -62,7 +63,7 @@ class RunsInOut(QObject):
     def export(self, entries: Iterable[Entry], kind: str) -> None:
         """Write runs to a file; its form follows the ending of the name that is chosen."""
         document, words = self._context.document, self._words
-        home = document.path.parent if document.path else Path.home()
+        home = document.path.parent if document.path else home_folder()
         name = words("validating.export_file", name=Path(document.title).stem)
         runs = [entry.run for entry in entries]
 

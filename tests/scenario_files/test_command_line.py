@@ -10,6 +10,7 @@ import pytest
 
 from core import cli, console
 from core.estimator import estimate
+from core.files import user_folders
 from core.files.opening import open_document
 from core.importers.recognise import apply_import, recognise
 from core.reports.as_text import estimate_text
@@ -257,3 +258,27 @@ def test_a_folder_that_is_there_is_not_called_missing(
     assert cli.main(["report", str(samples[0]), "--out", "/proc/x.html"]) == 2
     said = capfd.readouterr().err
     assert "could not be written" in said and "does not exist" not in said
+
+
+def test_there_need_be_no_home(samples: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container whose user has no entry: neither HOME nor a user of that number."""
+
+    def unknown(*_: object) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("INFEROMETER_HOME", "XDG_DATA_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", unknown)
+    assert user_folders.home_folder() == Path(Path.cwd().anchor)
+    assert user_folders.data_folder().is_absolute()
+    assert cli.main(["estimate", str(samples[0])]) == 0
+
+
+def test_nothing_asks_for_a_home_that_may_not_be() -> None:
+    asking = [
+        path.name
+        for folder in ("core", "gui")
+        for path in (ROOT / folder).rglob("*.py")
+        if "Path.home()" in path.read_text(encoding="utf-8")
+    ]
+    assert asking == ["user_folders.py"]
