@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from core import console
-from core.catalog.accelerators import search_accelerators
+from core.catalog.accelerators import accelerator_problems, search_accelerators
 from core.catalog.calibrations import use_folders
 from core.catalog.entries import use_own
-from core.catalog.models import search_models
+from core.catalog.models import model_problems, search_models
 from core.cli_calibration import add_commands as add_calibration_commands
 from core.cli_calibration import of_records, validate_runs
 from core.cli_evidence import add_commands as add_evidence_commands
@@ -144,6 +144,7 @@ def _validate(options: argparse.Namespace, words: Words) -> str:
 def _models(options: argparse.Namespace, words: Words) -> str:
     query = " ".join(options.query)
     found = search_models(query)
+    _complain_of_own(model_problems(), words)
     if options.json:
         return to_json([dataclasses.asdict(model) for model in found])
     head = [words(f"cli.{key}") for key in ("model", "parameters", "context", "weights", "id")]
@@ -163,6 +164,7 @@ def _models(options: argparse.Namespace, words: Words) -> str:
 def _accelerators(options: argparse.Namespace, words: Words) -> str:
     query = " ".join(options.query)
     found = search_accelerators(query)
+    _complain_of_own(accelerator_problems(), words)
     if options.json:
         return to_json([device.model_dump(mode="json") for device in found])
     head = [words(f"cli.{key}") for key in ("accelerator", "memory", "bandwidth", "compute", "year")]
@@ -177,6 +179,12 @@ def _accelerators(options: argparse.Namespace, words: Words) -> str:
         for device in found
     ]
     return _listing(head, rows, query, right=(1, 2, 3))
+
+
+def _complain_of_own(problems: Sequence[Problem], words: Words) -> None:
+    """Which of the user's own entries are not among those listed, and why."""
+    if problems:
+        console.complain(InferometerError(*problems), words)
 
 
 def _listing(head: list[str], rows: list[list[str]], query: str, right: Sequence[int]) -> str:

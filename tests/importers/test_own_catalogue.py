@@ -10,13 +10,14 @@ from core import cli
 from core.catalog.accelerators import forget as forget_devices
 from core.catalog.accelerators import load_accelerator
 from core.catalog.entries import use_own
+from core.catalog.models import all_models, load_model
 from core.catalog.models import forget as forget_models
-from core.catalog.models import load_model
 from core.errors import NotFound
 from core.evidence.naming import device_of, model_of
 from core.files.opening import paste_document
 from core.files.user_catalogue import save_accelerator, save_model
 from core.importers.local_hardware import hardware_of, parse_nvidia_smi
+from core.model.parameters import active_parameters, stored_parameters
 
 
 @pytest.fixture
@@ -78,3 +79,25 @@ def test_the_command_line_takes_the_folder_of_the_user(
     command.write_text("llama-server -m house-brew:9b -c 8192\n", encoding="utf-8")
     assert cli.main(["estimate", str(command), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["scenario"]["model"]["name"] == "house-brew:9b"
+
+
+def test_a_model_given_by_its_architecture_is_listed_with_its_size(own: Path) -> None:
+    (found,) = [model for model in all_models() if model.name == "house-brew:9b"]
+    arch = load_model("Qwen3-8B").architecture
+    assert found.parameters == stored_parameters(arch) > 8e9
+    assert found.active_parameters == active_parameters(arch) > 7e9
+
+
+@pytest.mark.parametrize("command", ["models", "accelerators"])
+def test_a_listing_says_which_own_entries_are_broken(
+    own: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (own / command).mkdir(exist_ok=True)
+    (own / command / "cut.json").write_text('[{"name": "Cut', "utf-8")
+    forget_models()
+    forget_devices()
+    monkeypatch.setattr(cli, "catalogue_folder", lambda: own)
+    assert cli.main([command, "--json"]) == 0, "the others are listed"
+    told = capsys.readouterr()
+    assert json.loads(told.out)
+    assert "cut.json" in told.err and len(told.err.splitlines()) == 1
