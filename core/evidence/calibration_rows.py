@@ -134,7 +134,8 @@ def _errors_of_cases(cases: Sequence[Case], calibration: Calibration) -> FloatAr
         predicted[list(run.places)] = found
     measured = np.array([case.measured for case in cases])
     sign = np.array([-1.0 if case.metric in RATES else 1.0 for case in cases])
-    with np.errstate(divide="ignore", invalid="ignore"):
+    # What is beyond all numbers takes no part in the fit.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.asarray(sign * np.log(predicted / measured))
 
 

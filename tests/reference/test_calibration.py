@@ -332,3 +332,11 @@ def test_the_records_are_what_they_say():
     assert all(
         json.loads(line)["source_url"] for line in (HERE / "single_streams.jsonl").read_text().splitlines()
     )
+
+
+def test_figures_next_to_nothing_take_no_part():
+    """Their error is beyond all numbers, of which nothing is said on the error stream."""
+    cases, _ = GROUPS[next(iter(GROUPS))]
+    rows = rows_of([replace(cases[0], measured=5e-324), *cases[1:4]], [])
+    line = linear_of(rows)
+    assert line.fitted.tolist()[0] is False and line.fitted[1:].any()
