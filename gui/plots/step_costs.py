@@ -69,9 +69,8 @@ class CostLine(QWidget):
         with QPainter(self) as painter:
             painter.fillRect(self.rect(), t.canvas)
             mark = self._words("plots.step_time.list_mark")
-            lead = (
-                self.text.partition(self._parts[0][0])[0] if self._parts else ""
-            )  # with the space behind it
+            # With the space behind it.
+            lead = self.text.partition(self._parts[0][0])[0] if self._parts else ""
             font, x = t.font("caption"), 0.0
             x += paint.text(painter, QRectF(0, 0, self.width(), self.height()), lead, font, t.ink3)
             self._ends = []
