@@ -25,14 +25,15 @@ table { border-collapse: collapse; width: 100%; margin: 4px 0 12px; }
 th { text-align: left; font-weight: 500; color: #5F6978; font-size: 11px; }
 td, th { padding: 3px 12px 3px 0; border-bottom: 1px solid #E4E7EB; vertical-align: top; }
 td.n, th.n { text-align: right; } tr.sum td { font-weight: 600; border-top: 1px solid #D2D7DE; }
-td.f { font-style: italic; } sub, sup { line-height: 0; } div.picture { break-inside: avoid; }
+td.f { font-style: italic; } td.n { white-space: nowrap; }
+sub, sup { line-height: 0; } div.picture { break-inside: avoid; }
 p.caption { font-weight: 600; margin: 14px 0 2px; }
 svg, img { max-width: 100%; height: auto; } ul { padding-left: 18px; }
 @media print { body { margin: 0; max-width: none; } h2 { break-after: avoid; } tr { break-inside: avoid; } }
 """
 # Shares of a table's width: columns of sentences are wider than their words would make them.
 _ADVICE_WIDTHS = ("17%", "13%", "36%", "20%", "14%")
-_STEP_WIDTHS = ("20%", "24%", "26%", "13%", "17%")
+_STEP_WIDTHS = ("19%", "24%", "26%", "15%", "16%")
 _MARKS = {"good": "✓", "warn": "⚠", "bad": "✗"}
 
 

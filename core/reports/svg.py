@@ -11,7 +11,7 @@ from html import escape
 from typing import Literal
 
 WIDTH, HEIGHT = 560.0, 260.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 16.0, 16.0, 34.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 16.0, 28.0, 34.0
 INK, INK3, GRID, AXIS, CANVAS = "#14181F", "#5F6978", "#ECEEF1", "#98A1AE", "#FFFFFF"
 BAND, WARN, ACCENT = "#D9DFE7", "#935A00", "#2B5FD9"
 LEDGER = {
@@ -56,8 +56,8 @@ def document(parts: Sequence[str], title: str, width: float = WIDTH, height: flo
     return "\n".join([head, f"<title>{escape(title)}</title>", ground, *parts, "</svg>"])
 
 
-_LETTER = 6.4  # of a label, px
-_WORD = 130.0  # of the longest label, px
+_LETTER, _BOLD = 6.4, 7.5  # of a label, px
+Word = tuple[float, float, float]  # its right end, its row, its width, px
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,11 @@ def draw(chart: Chart, height: float = HEIGHT) -> str:
         if x.low <= value <= x.high:
             parts.append(line(x(value), _TOP, x(value), height - _BOTTOM, WARN, 1.2, "4 3"))
             parts.append(text(x(value) - 5, height - _BOTTOM - 8, label, "end", WARN))
-    taken = [(WIDTH - _RIGHT, y(value) - 4) for value, _ in chart.limits]
+    taken = [(WIDTH - _RIGHT, y(value) - 4, _LETTER * len(label)) for value, label in chart.limits]
+    unit = _LETTER * len(chart.y_name)
+    taken.append((_LEFT - 6 + unit, 10.0, unit))
+    if chart.here is not None:
+        taken.append(_here_label(chart.here, x))
     for index, curve in enumerate(chart.curves):
         parts += _curve(curve, index, x, y, high)
         if len(chart.curves) > 1:
@@ -153,9 +157,16 @@ def draw(chart: Chart, height: float = HEIGHT) -> str:
         parts.append(
             f'<circle cx="{x(at):.1f}" cy="{y(value):.1f}" r="4" fill="{CANVAS}" stroke="{ACCENT}"/>'
         )
-        side = "end" if x(at) > WIDTH - 120 else "start"
-        parts.append(text(x(at) + (-6 if side == "end" else 6), _TOP + 10, label, side, ACCENT, True))
+        right, row, wide = _here_label(chart.here, x)
+        parts.append(rect(right - wide, row - 11, wide, 13, CANVAS))
+        parts.append(text(right, row, label, "end", ACCENT, True))
     return document(parts, chart.title, WIDTH, height)
+
+
+def _here_label(here: tuple[float, float, str], x: _Scale) -> Word:
+    """Where the operating point's word stands, right or left of its line."""
+    wide, at = _BOLD * len(here[2]), x(here[0])
+    return at - 6 if at > WIDTH - 120 else at + 6 + wide, _TOP + 10, wide
 
 
 def _axes(chart: Chart, x: _Scale, y: _Scale, height: float) -> list[str]:
@@ -171,7 +182,8 @@ def _axes(chart: Chart, x: _Scale, y: _Scale, height: float) -> list[str]:
         if x(value) < WIDTH - _RIGHT - 50:
             parts.append(text(x(value), base + 14, _label(value), "middle"))
     parts.append(text(WIDTH - _RIGHT, base + 14, chart.x_name, "end"))
-    parts.append(text(_LEFT, _TOP - 4, chart.y_name, "start"))
+    # A line of its own: beside the highest number the two would read as one.
+    parts.append(text(_LEFT - 6, 10, chart.y_name, "start"))
     return parts
 
 
@@ -193,23 +205,22 @@ def _curve(curve: Curve, index: int, x: _Scale, y: _Scale, high: float) -> list[
     return parts
 
 
-def _curve_name(
-    curve: Curve, index: int, x: _Scale, y: _Scale, high: float, taken: list[tuple[float, float]]
-) -> list[str]:
+def _curve_name(curve: Curve, index: int, x: _Scale, y: _Scale, high: float, taken: list[Word]) -> list[str]:
     """The name at the end of a curve, moved up or down where another word stands."""
     inside = [(a, b) for a, b in zip(curve.x, curve.y, strict=True) if math.isfinite(b) and b <= high]
     if not inside:
         return []
     right, end = x(inside[-1][0]), y(inside[-1][1])
-    wide = 7.5 * len(curve.name)
+    wide = _BOLD * len(curve.name)
 
     def clear(row: float) -> bool:
         return row >= 9 and all(
-            abs(row - other) >= 13 or right < left - _WORD or right - wide > left for left, other in taken
+            abs(row - other) >= 13 or right < left - size or right - wide > left
+            for left, other, size in taken
         )
 
-    row = next((end + by for by in (-6, 16, -20, 30, 44) if clear(end + by)), end - 6)
-    taken.append((right, row))
+    row = next((end + by for by in (-6, 16, -20, 30, 44, 58) if clear(end + by)), end - 6)
+    taken.append((right, row, wide))
     return [text(right, row, curve.name, "end", _SERIES[index % len(_SERIES)][0], True)]
 
 

@@ -32,6 +32,8 @@ _WIDE_MM, _HIGH_MM = 210.0, 297.0
 WIDTH = (_WIDE_MM - 2 * _MARGIN_MM) / 25.4 * _SCREEN / _SMALLER  # of a page, in units of the text
 HEIGHT = (_HIGH_MM - 2 * _MARGIN_MM) / 25.4 * _SCREEN / _SMALLER
 
+_WHOLE = 0.3  # of a page: a table up to this height is not parted
+
 _CHARACTERS = re.compile(rb"/CIDInit /ProcSet findresource.*?endcmap", re.DOTALL)
 # Targets of glyphs: radicals (U+2E80 to U+2FDF) and ideographs kept for compatibility (U+F900 to U+FAFF).
 _RADICAL = re.compile(rb"<(2E[89A-F][0-9A-F]|2F[0-9A-D][0-9A-F]|F[9A][0-9A-F]{2})>", re.IGNORECASE)
@@ -133,9 +135,11 @@ def _rows(table: QTextTable, layout: QAbstractTextDocumentLayout) -> Iterator[Pi
     wide = layout.frameBoundingRect(table)
     first = rows[0]
     head = QRectF(wide.left(), first[0] - padding, wide.width(), first[1] - first[0] + 2 * padding)
+    # A short table stays on one page; of a long one the second row stays with the first, the last one with
+    # the one before: sums are no orphans.
+    whole = wide.height() <= _WHOLE * HEIGHT
     for number, (top, bottom) in enumerate(rows):
-        # The second row stays with the first, the last one with the one before: sums are no orphans.
-        leads = number == 0 or number == len(rows) - 2
+        leads = number == 0 or number == len(rows) - 2 or (whole and number < len(rows) - 1)
         yield Piece(top - padding, bottom + padding, leads, head if number > 1 else None)
 
 

@@ -532,6 +532,57 @@ def test_no_row_of_a_pdf_is_cut_and_no_heading_ends_a_page(qapp, points, name, l
     assert len(pages) <= 8
 
 
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("name", ["8b", "32b", "v3", "unfit"])
+def test_short_tables_of_a_pdf_are_on_one_page(qapp, points, name, language):
+    from PySide6.QtGui import QTextTable
+
+    from gui.exporting.paper import HEIGHT, pages_of
+
+    pieces, _screen, document = laid_out(points[name], language)
+    pages = pages_of(pieces, HEIGHT)
+    whole = 0
+    for frame in document.rootFrame().childFrames():
+        box = document.documentLayout().frameBoundingRect(frame)
+        if isinstance(frame, QTextTable) and box.height() < 0.3 * HEIGHT:
+            middle = [row for row in pieces if box.top() < (row.top + row.bottom) / 2 < box.bottom()]
+            tops = {next(i for i, page in enumerate(pages) if row.top < page.bottom - 0.01) for row in middle}
+            assert len(tops) == 1
+            whole += 1
+    assert whole >= 4
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_no_result_of_a_pdf_is_broken_between_number_and_unit(qapp, points, language):
+    from PySide6.QtGui import QTextTable
+
+    _pieces, _screen, document = laid_out(points["32b"], language)
+    numbers = 0
+    for table in document.rootFrame().childFrames():
+        if not isinstance(table, QTextTable) or table.columns() != 5:
+            continue
+        for row in range(1, table.rows()):
+            block = table.cellAt(row, 3).firstCursorPosition().block()
+            if re.match(r"[\d.,]+\s\S+$", block.text()):
+                assert block.layout().lineCount() == 1, block.text()
+                numbers += 1
+    assert numbers > 20
+
+
+def test_words_of_a_chart_stand_apart():
+    """The unit has its own line, and a curve's name leaves the operating point's word alone."""
+    rising = Curve("16K", (1.0, 15.0, 18.0), (1.0, 80.0, 200.0))
+    svg = draw(Chart("t", "x", "ms per token", [rising, Curve("2K", (1.0, 30.0), (1.0, 5.0))],
+                     here=(15.0, 60.0, "16"), most_y=81.0))  # fmt: skip
+    words = {
+        said: (float(x), float(y))
+        for x, y, said in re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]*)<', svg)
+    }
+    assert words["80"][1] - words["ms per token"][1] >= 13
+    (name, row), (mark, other) = words["16K"], words["16"]
+    assert abs(row - other) >= 13 or abs(name - mark) >= 7.5 * 3
+
+
 def test_the_head_of_a_table_is_said_again_on_the_next_page():
     from PySide6.QtCore import QRectF
 
