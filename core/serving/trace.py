@@ -7,7 +7,9 @@ Read are tables with a heading (CSV) and lines of JSON objects, in these forms:
 - Azure LLM inference traces: ``TIMESTAMP, ContextTokens, GeneratedTokens``;
 - Mooncake: ``timestamp`` (ms), ``input_length, output_length, hash_ids`` (blocks of 512 tokens).
 
-Times are seconds (Mooncake: milliseconds) or dates; the first one becomes 0.  Rows may be in any order.
+Times are seconds (Mooncake: milliseconds) or dates; the first one becomes 0.  Counts since 1970 may be of
+milliseconds, microseconds or nanoseconds as well: no date in one of them is one in another.  Rows may be in
+any order, and lines may end as on any system.
 Lengths of 0 tokens count as 1: every request is read, and every answer takes a step.
 """
 
@@ -31,6 +33,10 @@ from core.strict_json import shortened
 MAX_BYTES = 512 * 2**20
 MOST_ROWS = 5_000_000
 _MOST_TOKENS = 10**9
+# Seconds of the unit of times that begin with so much or more: as seconds they would be of the year 5138.
+_SINCE_1970 = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
+_LATEST = 1e19  # in nanoseconds the year 2286
+_END = re.compile(r"[\r\n]")
 _HASHED = 512  # tokens of a block that one hash of a Mooncake trace stands for
 # Names of columns as they stand there, Chinese ones too; ``_plain_name`` has taken away their unit.
 _TIME = (
@@ -96,7 +102,8 @@ def parse_trace(data: bytes) -> Trace:
     """The requests of a file's bytes.
 
     Raises UnreadableFile with ``trace.empty``, ``trace.not_text``, ``trace.columns`` {missing, found},
-    ``trace.number``, ``trace.negative`` and ``trace.many_tokens`` {line, column, text}, ``trace.row`` {line},
+    ``trace.number``, ``trace.negative``, ``trace.late`` and ``trace.many_tokens`` {line, column, text},
+    ``trace.row`` {line},
     ``trace.too_many`` {limit} or ``trace.too_large`` {limit}.
     """
     if len(data) > MAX_BYTES:
@@ -104,6 +111,8 @@ def parse_trace(data: bytes) -> Trace:
     text = _decoded(data)
     if text is None or "\0" in text:
         raise UnreadableFile(Problem("trace.not_text"))
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     whole, text = text, text.lstrip()
     if not text:
         raise UnreadableFile(Problem("trace.empty"))
@@ -116,7 +125,7 @@ def parse_trace(data: bytes) -> Trace:
 
 def is_trace(head: bytes) -> bool:
     """Whether a file that begins like this has the columns of a trace."""
-    first = _decoded(head.lstrip().partition(b"\n")[0])
+    first = _decoded(head.lstrip().partition(b"\n")[0].partition(b"\r")[0])
     if not first:
         return False
     try:
@@ -139,7 +148,7 @@ def _decoded(data: bytes) -> str | None:
         text = data.decode("gb18030")
     except UnicodeDecodeError:
         return None
-    return text if _first(_names(text.partition("\n")[0]), _TIME) is not None else None
+    return text if _first(_names(_END.split(text.lstrip(), maxsplit=1)[0]), _TIME) is not None else None
 
 
 def _names(heading: str) -> list[str]:
@@ -205,9 +214,15 @@ def _plain_table(text: str) -> Trace | None:
         return None
     if not table.size or not np.isfinite(table).all() or table.min() < 0 or table[1:].max() > _MOST_TOKENS:
         return None
+    if table[0].max() > _LATEST:
+        return None
     order = np.argsort(table[0], kind="stable")
     times, prompt, output = table[:, order]
-    return Trace(times - times[0], np.maximum(np.rint(prompt), 1.0), np.maximum(np.rint(output), 1.0))
+    return Trace(
+        (times - times[0]) * _unit(float(times[0])),
+        np.maximum(np.rint(prompt), 1.0),
+        np.maximum(np.rint(output), 1.0),
+    )
 
 
 def _places(names: list[str]) -> list[int | None]:
@@ -267,7 +282,7 @@ def _trace(rows: Iterable[_Row]) -> Trace:
         raise UnreadableFile(Problem("trace.empty"))
     order = np.argsort(np.array(times), kind="stable")
     arrival = np.array(times)[order]
-    arrival = (arrival - arrival[0]) * (1e-3 if hashed else 1.0)
+    arrival = (arrival - arrival[0]) * (1e-3 if hashed else _unit(float(arrival[0])))
     # A request without a token in or out still takes a step.
     prompt = np.maximum(np.array(prompts, dtype=np.float64)[order], 1.0)
     output = np.maximum(np.array(outputs, dtype=np.float64)[order], 1.0)
@@ -276,6 +291,11 @@ def _trace(rows: Iterable[_Row]) -> Trace:
         places = order.tolist()
         chains = _chains([marks[i] for i in places], [shared[i] for i in places], prompt)
     return Trace(arrival, prompt, output, chains)
+
+
+def _unit(first: float) -> float:
+    """Seconds of the unit of times of which the earliest is ``first``."""
+    return next((unit for least, unit in _SINCE_1970 if first >= least), 1.0)
 
 
 def _chains(marks: list[Any], shared: list[int], prompt: FloatArray) -> tuple[tuple[Link, ...], ...]:
@@ -316,7 +336,10 @@ def _time(row: _Row) -> float:
             number = (stamp - datetime(1970, 1, 1, tzinfo=stamp.tzinfo)).total_seconds()
         except (ValueError, OverflowError):
             number = None
-    return _checked(row, "timestamp", row.time, number)
+    seconds = _checked(row, "timestamp", row.time, number)
+    if seconds > _LATEST:
+        raise _refused("trace.late", row, "timestamp", row.time)
+    return seconds
 
 
 def _seven_digits(text: str) -> str:

@@ -241,3 +241,40 @@ def test_customary_names_of_columns_are_known(head):
 def test_all_columns_are_asked_for_at_once():
     _, sentence = refused("when,how\n1,2\n")
     assert all(name in sentence.partition("needs")[2] for name in ("timestamp", "input", "output"))
+
+
+@pytest.mark.parametrize("unit", [1, 10**3, 10**6, 10**9])
+@pytest.mark.parametrize("form", ["table", "with prefixes", "lines"])
+def test_times_since_1970_are_of_the_unit_that_they_are_dates_in(unit, form):
+    """100 s of milliseconds would be 27.8 hours of seconds."""
+    times = [1_700_000_000 * unit + seconds * unit for seconds in (0, 40, 100)]
+    if form == "lines":
+        text = "".join(f'{{"timestamp": {t}, "input": 10, "output": 2}}\n' for t in times)
+    else:
+        more = ",a" if form == "with prefixes" else ""
+        head = "timestamp,input,output" + (",prefix" if more else "")
+        text = "\n".join([head, *(f"{t},10,2{more}" for t in times)])
+    assert parse_trace(text.encode()).arrival == pytest.approx([0.0, 40.0, 100.0], abs=1e-5)
+
+
+def test_times_that_begin_with_0_are_seconds_however_long():
+    trace = parse_trace(b"timestamp,input,output\n0,10,2\n1000000,10,2\n")
+    assert trace.arrival.tolist() == [0.0, 1e6]
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+@pytest.mark.parametrize("text", [AZURE, MOONCAKE, "时间,输入,输出\n0,10,2\n3,10,2\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "gb18030"])
+def test_lines_end_as_on_any_system(end, text, encoding):
+    data = text.replace("\n", end).encode(encoding)
+    assert is_trace(data)
+    assert parse_trace(data).arrival.tolist() == parse_trace(text.encode()).arrival.tolist()
+
+
+@pytest.mark.parametrize("time", ["1e300", "1e20"])
+@pytest.mark.parametrize("prefix", [False, True])
+def test_times_beyond_all_dates_are_refused(time, prefix):
+    rows = ["timestamp,input,output,prefix", "0,10,2,a", f"{time},10,2,a"]
+    problem, sentence = refused("\n".join(row if prefix else row.rpartition(",")[0] for row in rows))
+    assert problem.code == "trace.late" and problem.values["line"] == 3
+    assert time in sentence
