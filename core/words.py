@@ -80,7 +80,7 @@ class Words:
         return (fill_chinese(text, filled) if chinese else text.format_map(filled)).strip()
 
     def _value(self, value: object) -> object:
-        """A phrase in words, a plain tuple as a list; a named one, as a number with its unit, is one value."""
+        """A phrase in words, a plain tuple as a list; a named tuple is one value, a number with its unit."""
         if isinstance(value, Phrase):
             return self.phrase(value)
         return self.listed(str(self._value(one)) for one in value) if type(value) is tuple else value

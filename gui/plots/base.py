@@ -5,6 +5,7 @@ changes a scenario: it emits ``users_dragged`` and is shown the answer.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,7 @@ from gui.theme import Theme, series_dash
 _GRIP = 8.0  # pixels beside the operating line that still take it
 _MAX_GHOSTS = 3
 _FEW_MARKS = 40
+_PLACES = 12  # parts of a line at whose seams its letter may stand
 _CLICK = 3.0  # pixels that a pointer may move between press and release
 
 
@@ -60,11 +62,27 @@ def _grey(t: Theme) -> QColor:
     return t.ghost
 
 
-def badge(draw: Draw, x: float, y: float, text: str, series: int, bounds: QRectF) -> QRectF:
-    """The letter of a compared scenario on its colour, its left edge at ``x``, where nothing stands yet."""
+def badge(
+    draw: Draw,
+    x: float,
+    y: float,
+    text: str,
+    series: int,
+    bounds: QRectF,
+    along: Sequence[tuple[float, float]] = (),
+) -> QRectF:
+    """The letter of a compared scenario on its colour, its left edge at ``x``, where nothing stands yet.
+
+    ``along``: further places on its line, in pixels; one of them is taken before a place apart from the line.
+    """
     size = QSizeF(
         max(16.0 * draw.theme.scale, draw.width(text, "caption_semibold") + 8), 14 * draw.theme.scale
     )
+    for left, middle in ((x, y), *((px - size.width() / 2, py) for px, py in along)):
+        for rise in (0.0, -4.0, 4.0):
+            near = QRectF(QPointF(round(left), round(middle + rise - size.height() / 2)), size)
+            if bounds.contains(near) and draw.vacant(near.adjusted(-1, -1, 1, 1)):
+                return _lettered(draw, near, text, series)
     left = min(max(x, bounds.left()), bounds.right() - size.width())
     middle = min(max(y, bounds.top() + size.height() / 2), bounds.bottom() - size.height() / 2)
     box = QRectF(QPointF(round(left), round(middle - size.height() / 2)), size)
@@ -75,6 +93,10 @@ def badge(draw: Draw, x: float, y: float, text: str, series: int, bounds: QRectF
             break
         rise = (step % 20 + 1) // 2 * 4.0 * (1 if step % 2 else -1)
         clear = box.translated(-(size.width() + 2) if step >= 20 else 0.0, rise)
+    return _lettered(draw, box, text, series)
+
+
+def _lettered(draw: Draw, box: QRectF, text: str, series: int) -> QRectF:
     draw.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     draw.painter.setPen(Qt.PenStyle.NoPen)
     draw.painter.setBrush(draw.theme.series_colour(series))
@@ -233,6 +255,8 @@ class PlotPane(Pane):
 
     def legend(self) -> str:
         """What the letters in the plot stand for: "B Llama-3.1-70B · C …"; "" without any."""
+        if self._empty:
+            return ""  # none of them is drawn either
         told = [f"{ghost.label} {ghost.name}" for ghost in self.ghosts if ghost.series and ghost.name]
         return self.words("plots.legend_mark").join(told)
 
@@ -241,8 +265,10 @@ class PlotPane(Pane):
         seen = np.isfinite(xs) & np.isfinite(ys) & (xs <= panel.x.end) & (ys <= panel.y_end)
         if not ghost.series or not seen.any():
             return
-        x = panel.px(float(xs[seen][-1])) + 4
-        badge(draw, x, panel.py(float(ys[seen][-1])), ghost.label, ghost.series, panel.rect)
+        px, py = panel.pixels(xs[seen], ys[seen])
+        steps = np.linspace(px[-1], px[0], _PLACES + 1)[1:-1]
+        along = list(zip(steps.tolist(), np.interp(steps, px, py).tolist(), strict=True))
+        badge(draw, float(px[-1]) + 4, float(py[-1]), ghost.label, ghost.series, panel.rect, along)
 
     def operating_line(self, draw: Draw, panels: list[Panel], users: float) -> None:
         """The accent line through the panels, from under its flag down."""

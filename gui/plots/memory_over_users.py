@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 from PySide6.QtCore import QRectF
+from PySide6.QtGui import QColor
 
 from core.memory.ledger import LineKey
 from core.planning.curves import LengthLine, WorkloadCurves
@@ -161,12 +162,7 @@ class MemoryOverUsers(PlotPane):
             self.operating_line(draw, [panel], users)
             draw.taken.append(QRectF(x - 2, rect.top(), 4, rect.height()))
         draw.taken.append(QRectF(rect.left(), thin, rect.width(), weights_top - thin))
-        if _starts(curves):
-            self._capacity(draw, curves)
-        else:
-            self._excess(draw, curves)
-        for ghost in self.ghosts:
-            self.ghost_name(draw, panel, ghost, *_ghost_line(ghost, panel.x.end))
+        self._budget(draw, curves)
         self._area_names(draw, curves)
         if self.pointer is not None:
             value = at(self.pointer, curves.memory_users, curves.memory.bytes) / memory_size()
@@ -180,6 +176,18 @@ class MemoryOverUsers(PlotPane):
             self.ring(draw, x, panel.py(min(value / memory_size(), panel.y_end)))
         if not fits:
             self._needed(draw, curves, estimate)
+
+    def _budget(self, draw: Draw, curves: WorkloadCurves) -> None:
+        """What meets the budget, or goes beyond it; then the letters of other scenarios."""
+        lines = [_ghost_line(ghost, self.panel.x.end) for ghost in self.ghosts]
+        for line in lines:
+            draw.avoid(*self.panel.pixels(*line))
+        if _starts(curves):
+            self._capacity(draw, curves)
+        else:
+            self._excess(draw, curves)
+        for ghost, line in zip(self.ghosts, lines, strict=True):
+            self.ghost_name(draw, self.panel, ghost, *line)
 
     def measured_at(self, marks: Marks) -> list[tuple[Panel, FloatArray, FloatArray]]:
         """What a monitor saw of one device."""
@@ -325,6 +333,10 @@ class MemoryOverUsers(PlotPane):
         for dy in (-12, 12, -18, 18, -25):
             if draw.text_if_free(right, y + current.px(dy), text, colour, bounds, role=role, align="right"):
                 return True
+        if own and self.ghosts:  # the lines of other scenarios give way to it
+            for dy in (-12, 12, -18, 18, -25):
+                if _on_plate(draw, right, y + current.px(dy), text, colour, bounds):
+                    return True
         return False
 
     def _excess(self, draw: Draw, curves: WorkloadCurves) -> None:
@@ -334,17 +346,13 @@ class MemoryOverUsers(PlotPane):
         text = self.words("plots.memory_over_users.budget_value", value=f"{budget:,.2f} {memory_unit()}")
         y = panel.py(budget)
         draw.taken.append(QRectF(panel.rect.left(), y - 2, panel.rect.width(), 4))
-        for dy in (11, -11):
-            if draw.text_if_free(
-                panel.rect.right() - 2,
-                y + draw.theme.px(dy),
-                text,
-                draw.theme.bad,
-                panel.rect,
-                role="caption_semibold",
-                align="right",
-            ):
-                return
+        right, bad = panel.rect.right() - 2, draw.theme.bad
+        rows = [y + draw.theme.px(dy) for dy in (11, -11, 22, -22)]
+        if not any(
+            draw.text_if_free(right, row, text, bad, panel.rect, role="caption_semibold", align="right")
+            for row in rows
+        ):
+            any(_on_plate(draw, right, row, text, bad, panel.rect) for row in rows)
 
     def _own_text(self, line: LengthLine) -> str:
         users, length = self.users_phrase(line.users), show_tokens(line.tokens)
@@ -428,6 +436,16 @@ def _until(x: FloatArray, y: FloatArray, stop: float) -> tuple[FloatArray, Float
     """The part of a curve up to ``stop``, with the point at ``stop`` itself."""
     inside = x < stop
     return np.append(x[inside], stop), np.append(y[inside], at(stop, x, y))
+
+
+def _on_plate(draw: Draw, right: float, y: float, text: str, colour: QColor, bounds: QRectF) -> bool:
+    """A name over lines of other scenarios, on a plate of the ground; False where other names stand."""
+    place = draw.rect_of(right, y, text, "caption_semibold", "right")
+    if not bounds.adjusted(-1, -2, 1, 2).contains(place) or not draw.vacant(place):
+        return False
+    draw.fill(place.adjusted(-2, 1, 2, -1), draw.theme.canvas)
+    draw.text(right, y, text, colour, role="caption_semibold", align="right")
+    return True
 
 
 def _ghost_line(ghost: Ghost, end: float) -> tuple[FloatArray, FloatArray]:

@@ -59,6 +59,7 @@ class AdviceItem(QWidget):
         """The numbers are older than the scenario."""
         if muted != self.muted:
             self.muted = muted
+            self.button.setEnabled(not muted)
             self.update()
 
     def _apply(self) -> None:
@@ -171,6 +172,10 @@ class AdviceItem(QWidget):
             self._by_keyboard = False
             self._point(self.underMouse())
         return False
+
+    def follow_pointer(self, at: QPoint) -> None:
+        """It was scrolled below a pointer that stayed at a place of the screen."""
+        self._point(self.rect().contains(self.mapFromGlobal(at)))
 
     def _point(self, on: bool) -> None:
         if on == self._hovered:

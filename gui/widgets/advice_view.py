@@ -1,7 +1,7 @@
 """Changes that help, ranked, each with its computed effect."""
 
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QCursor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from core.planning.suggestion import Suggestion, lead
@@ -47,6 +47,7 @@ class AdviceView(QWidget):
         self._items: list[AdviceItem] = []
         self._pointed: AdviceItem | None = None
         self._in_sight = 0
+        self._stale = False
         self.setObjectName("advice")
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.why = LinkButton(parent=self)
@@ -61,6 +62,7 @@ class AdviceView(QWidget):
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._scroll.setWidget(self._list)
+        self._scroll.verticalScrollBar().valueChanged.connect(self._on_scrolled)
         manager.changed.connect(self._lay_out)
         self.setAccessibleName(words("advice.title"))
 
@@ -84,6 +86,7 @@ class AdviceView(QWidget):
     def show_advice(self, suggestions: tuple[Suggestion, ...], state: str, setting: str) -> None:
         """Show suggestions for a scenario whose verdict is ``state``; ``setting``: the usual choice."""
         self._suggestions, self._state, self._setting = suggestions, state, setting
+        self._stale = False
         if self._pointed is not None:
             self._leave(self._pointed)
         self._fill()
@@ -94,9 +97,11 @@ class AdviceView(QWidget):
         self.why.setVisible(offered)
 
     def set_stale(self, stale: bool) -> None:
-        """The numbers are older than the scenario."""
+        """The suggestions are older than the scenario: they are grey, and none can be taken."""
+        self._stale = stale
         for item in self.items:
             item.set_muted(stale)
+        self.update(0, 0, self.width(), theme().px(HEAD))
 
     def set_words(self, words: Words) -> None:
         """Speak another language."""
@@ -124,7 +129,7 @@ class AdviceView(QWidget):
                 item.names_width = column
                 spoken = w("side.apply", title=texts[index].title)
                 item.set_content(self._suggestions[index], texts[index], w("advice.apply"), spoken)
-                item.set_muted(False)
+                item.set_muted(self._stale)
             item.setVisible(index < len(texts))
         nothing = ""
         if not texts and self._state:
@@ -142,6 +147,8 @@ class AdviceView(QWidget):
     def count_text(self) -> str:
         """The words at the right of the head."""
         n, w = len(self._suggestions), self._words
+        if self._stale:
+            return w("plots.updating")
         if not n:
             return ""
         if self._in_sight < n:
@@ -159,6 +166,12 @@ class AdviceView(QWidget):
         if item is self._pointed:
             self._pointed = None
             self.pointed.emit(None)
+
+    def _on_scrolled(self) -> None:
+        """Another suggestion is below the pointer, which has not moved: Qt tells nobody."""
+        if self._scroll.viewport().underMouse():
+            for item in self.items:
+                item.follow_pointer(QCursor.pos())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """A button that gets the focus brings its suggestion into sight."""

@@ -1,11 +1,12 @@
 """A button that looks like a link and follows the theme for as long as it lives."""
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QIcon
+from PySide6.QtGui import QFocusEvent, QIcon
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from gui import icons
 from gui.theme import manager, theme
+from gui.widgets import paint
 
 
 class LinkButton(QPushButton):
@@ -21,6 +22,14 @@ class LinkButton(QPushButton):
         # A bound method, not a lambda: Qt forgets it together with the button.
         manager.changed.connect(self.restyle)
         self.restyle()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """A ring for the keyboard, none after a click; a list that it opened leaves it as it was."""
+        if event.reason() not in (Qt.FocusReason.PopupFocusReason, Qt.FocusReason.ActiveWindowFocusReason):
+            self.setProperty("quiet", event.reason() not in paint.KEYBOARD)
+            self.style().unpolish(self)
+            self.style().polish(self)
+        super().focusInEvent(event)
 
     def restyle(self) -> None:
         """Take the theme in use."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QEnterEvent, QHelpEvent
+from PySide6.QtGui import QCursor, QEnterEvent, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
@@ -203,6 +203,39 @@ def test_the_count_tells_how_many_are_in_sight(side: Side) -> None:
     assert view.count_text() == f"{shown} of {n}"
     view.resize(304, 4000)
     assert view.count_text() == f"{n} changes that help"
+
+
+def test_old_suggestions_cannot_be_taken_and_the_head_says_why(complete: MainWindow, side: Side) -> None:
+    advice = side.panel.advice
+    side.advising.late.emit()
+    assert not any(item.button.isEnabled() for item in advice.items)
+    assert advice.count_text() == Words("en")("plots.updating")
+    advice.show_advice(advice.suggestions, "warn", "")
+    assert all(item.button.isEnabled() for item in advice.items)
+    assert advice.count_text() != Words("en")("plots.updating")
+
+
+def test_what_is_scrolled_below_the_pointer_is_shown(
+    complete: MainWindow, side: Side, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    advice = side.panel.advice
+    first, second = advice.items[:2]
+    point_at(side, 0)
+    assert advice._pointed is first
+    monkeypatch.setattr(advice._scroll.viewport(), "underMouse", lambda: True)
+    monkeypatch.setattr(QCursor, "pos", lambda: second.mapToGlobal(QPoint(20, 20)))
+    advice._on_scrolled()
+    assert advice._pointed is second
+
+
+def test_a_link_has_a_ring_for_the_keyboard_only(complete: MainWindow, side: Side) -> None:
+    why = side.panel.advice.why
+    why.setFocus(Qt.FocusReason.MouseFocusReason)
+    pressed = why.grab().toImage()
+    why.clearFocus()
+    assert why.grab().toImage() == pressed
+    why.setFocus(Qt.FocusReason.TabFocusReason)
+    assert why.grab().toImage() != pressed
 
 
 def test_a_focused_suggestion_comes_into_sight(side: Side) -> None:

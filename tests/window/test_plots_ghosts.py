@@ -1,7 +1,10 @@
 """Other scenarios behind every plot of Estimate: pinned ones in their colours, advice in grey."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
@@ -12,9 +15,12 @@ from core.planning.sweep import workload_curves
 from core.spec.change import with_values
 from gui import theme as themes
 from gui.frame.window import MainWindow
+from gui.plots import base as base_module
 from gui.plots.base import Ghost
+from gui.plots.draw import Draw
 from gui.plots.tab_ghosts import others_of, step_ghosts
 
+Along = Sequence[tuple[float, float]]
 HALF = {"accelerator.memory_bandwidth_gbps": 500.0}
 
 
@@ -99,3 +105,37 @@ def test_what_does_not_start_has_no_ghost_in_the_tabs(complete: MainWindow) -> N
     small = {"accelerator.memory_gb_nominal": 8.0, "accelerator.memory_mib_reported": 8192}
     other = estimate(with_values(complete.document.scenario, small))
     assert others_of((Ghost("B", workload_curves(other.scenario, other), 1, other),)) == ()
+
+
+def test_each_letter_stands_on_its_line(complete: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless there is nowhere on it: lines that run close to each other, up to the top of the picture."""
+    base = complete.document.scenario
+    for users, prompt in ((4, 2048), (8, 8192), (16, 3000)):
+        complete.pinned.pin(
+            with_values(base, {"workload.users": users, "workload.prompt_tokens": prompt, **HALF})
+        )
+    apart: list[float] = []
+    placed = base_module.badge
+
+    def noting(
+        draw: Draw, x: float, y: float, text: str, series: int, bounds: QRectF, along: Along
+    ) -> QRectF:
+        box = placed(draw, x, y, text, series, bounds, along)
+        middle = box.center()
+        near = min(abs(py - middle.y()) for px, py in ((x, y), *along) if abs(px - middle.x()) <= 40)
+        apart.append(near)
+        return box
+
+    monkeypatch.setattr(base_module, "badge", noting)
+    for plot in complete.workspace.plots:
+        plot.grab()
+    assert len(apart) >= 9
+    assert max(apart) <= 14 * themes.theme().scale
+
+
+def test_letters_of_lines_that_are_not_drawn_are_not_explained(complete: MainWindow, qtbot: QtBot) -> None:
+    complete.pinned.pin(complete.document.scenario)
+    memory, speed = complete.workspace.plots[1], complete.workspace.plots[2]
+    assert speed.legend() and memory.legend()
+    speed._empty = ("nothing starts",)
+    assert not speed.legend() and memory.legend()
