@@ -1,10 +1,9 @@
 """The device on one sheet: memory, bandwidth and peaks to edit, with the source of each figure."""
 
-import re
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from core.catalog.remarks import own_notes, remarks_of
 from core.errors import InferometerError
 from core.spec.accelerator import Accelerator, PeakTflops
 from core.spec.edited import EDITED
@@ -21,7 +20,6 @@ from gui.sheets.rows import LABEL, Block, Labelled, NameEdit, plain
 from gui.sheets.sheet import Sheet
 from gui.theme import theme
 
-_CLASS = re.compile(r"^rate class \w+\.\s*")  # of the data files: which rates a device shares with others
 _EDITORS = 264
 _PEAKS = tuple(PeakTflops.model_fields)
 _SIZES = ("memory_gb_nominal", "memory_bandwidth_gbps")
@@ -120,7 +118,7 @@ class DeviceSheet(Sheet):
             row.refresh(scenario)
         self.facts.show_facts(_facts(device, words))
         self.sources.show_facts(_sources(device, words))
-        notes = _CLASS.sub("", device.notes)
+        notes = "\n".join(filter(None, [*map(words.phrase, remarks_of(device)), own_notes(device)]))
         self._notes.setText(notes)
         self._notes.setVisible(bool(notes))
         self.save.setVisible(self._catalogue.can_save)

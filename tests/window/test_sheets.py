@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from core.catalog import accelerators, models
 from core.catalog.models import load_model
+from core.catalog.remarks import _remarks, remarks_of
 from core.errors import InferometerError
 from core.files import scenario_file
 from core.files.user_catalogue import save_model
@@ -261,3 +262,28 @@ def test_a_device_sheet_tells_no_class_of_the_data_files(window: MainWindow) -> 
     texts = [label.text() for label in sheet.findChildren(QLabel)]
     assert window.document.scenario.accelerator.notes.startswith("rate class")
     assert not any("rate class" in text for text in texts)
+
+
+@pytest.mark.parametrize("name", ["H100 NVL 94GB", "RTX 4090", "RTX 5090", "Ascend 910C (752T, 128GB)"])
+def test_a_device_sheet_speaks_the_reader_s_language(window: MainWindow, name: str) -> None:
+    """Not the notes of whoever collected the figures: those are of tables that nobody here has seen."""
+    device = accelerators.load_accelerator(name)
+    window.document.set_value("accelerator", device)
+    sheet = window.sheets.open_device()
+    shown = sheet._notes.text()
+    for language in ("en", "zh_CN"):
+        wanted = [Words(language).phrase(one) for one in remarks_of(device)]
+        assert wanted and all("device_remarks" not in one for one in wanted)
+        if language == window.words.language:
+            assert shown.split("\n") == wanted
+    assert device.notes and device.notes not in shown
+    own = device.model_copy(update={"notes": "Borrowed from the lab."})
+    window.document.set_value("accelerator", own)
+    assert shown.split("\n") == sheet._notes.text().split("\n")[:-1]
+    assert sheet._notes.text().endswith("Borrowed from the lab.")
+
+
+def test_remarks_are_of_devices_that_there_are() -> None:
+    for key, names in _remarks().items():
+        assert Words("en").has(f"device_remarks.{key}") and Words("zh_CN").has(f"device_remarks.{key}")
+        assert names and all(accelerators.load_accelerator(name).name == name for name in names)
