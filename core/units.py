@@ -39,6 +39,7 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000:
 _HAN = {"千": 10**3, "万": 10**4, "亿": 10**8}
 _MAX_TEXT = 64
 _BINARY_NAMES, _DECIMAL_NAMES = ("MiB", "KiB"), ("MB", "kB")  # below GiB and GB
+_ENDLESS = 1e15  # from here on digits only fill lines
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -144,7 +145,9 @@ def _factor(rest: str, unit: str) -> float | None:
 
 
 def three_digits(value: float) -> str:
-    """Three significant digits, grouped, true minus; powers of ten below a ten-thousandth (1.61 × 10⁻⁶)."""
+    """Three significant digits, grouped, true minus; powers of ten below a ten-thousandth (1.61 × 10⁻⁶)
+    and from 10¹⁵ up, beyond all that is counted here.
+    """
     if not math.isfinite(value):
         return "–"
     if value == 0:
@@ -153,7 +156,7 @@ def three_digits(value: float) -> str:
     decimals = max(0, 2 - math.floor(math.log10(size)))
     rounded = round(size, decimals)
     decimals = max(0, 2 - math.floor(math.log10(rounded))) if rounded else decimals
-    if decimals > 6:
+    if decimals > 6 or size >= _ENDLESS:
         mantissa, _, exponent = f"{size:.2e}".partition("e")
         text = f"{mantissa} × 10{str(int(exponent)).translate(_RAISED)}"
     elif size >= 1000:
@@ -242,6 +245,8 @@ def show_tokens(count: float) -> str:
     """A number of tokens: 512, 4.5K, 16K, 1M (K is 1,024); in full where K has four digits."""
     if not math.isfinite(count):
         return "–"
+    if count >= _ENDLESS:
+        return three_digits(count)
     if 999.5 * 2**10 <= count < 2**20:
         return f"{count:,.0f}"
     for size, letter in ((2**20, "M"), (2**10, "K")):

@@ -36,6 +36,7 @@ _MOST_TOKENS = 10**9
 # Seconds of the unit of times that begin with so much or more: as seconds they would be of the year 5138.
 _SINCE_1970 = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
 _LATEST = 1e19  # in nanoseconds the year 2286
+_LONGEST_YEARS = 30  # beyond, a double has no room left for the milliseconds of an answer
 _END = re.compile(r"[\r\n]")
 _HASHED = 512  # tokens of a block that one hash of a Mooncake trace stands for
 # Names of columns as they stand there, Chinese ones too; ``_plain_name`` has taken away their unit.
@@ -103,7 +104,7 @@ def parse_trace(data: bytes) -> Trace:
 
     Raises UnreadableFile with ``trace.empty``, ``trace.not_text``, ``trace.columns`` {missing, found},
     ``trace.number``, ``trace.negative``, ``trace.late`` and ``trace.many_tokens`` {line, column, text},
-    ``trace.row`` {line},
+    ``trace.row`` {line}, ``trace.long`` {limit},
     ``trace.too_many`` {limit} or ``trace.too_large`` {limit}.
     """
     if len(data) > MAX_BYTES:
@@ -218,11 +219,7 @@ def _plain_table(text: str) -> Trace | None:
         return None
     order = np.argsort(table[0], kind="stable")
     times, prompt, output = table[:, order]
-    return Trace(
-        (times - times[0]) * _unit(float(times[0])),
-        np.maximum(np.rint(prompt), 1.0),
-        np.maximum(np.rint(output), 1.0),
-    )
+    return Trace(_since_first(times), np.maximum(np.rint(prompt), 1.0), np.maximum(np.rint(output), 1.0))
 
 
 def _places(names: list[str]) -> list[int | None]:
@@ -282,7 +279,7 @@ def _trace(rows: Iterable[_Row]) -> Trace:
         raise UnreadableFile(Problem("trace.empty"))
     order = np.argsort(np.array(times), kind="stable")
     arrival = np.array(times)[order]
-    arrival = (arrival - arrival[0]) * (1e-3 if hashed else _unit(float(arrival[0])))
+    arrival = _since_first(arrival, 1e-3 if hashed else None)
     # A request without a token in or out still takes a step.
     prompt = np.maximum(np.array(prompts, dtype=np.float64)[order], 1.0)
     output = np.maximum(np.array(outputs, dtype=np.float64)[order], 1.0)
@@ -291,6 +288,14 @@ def _trace(rows: Iterable[_Row]) -> Trace:
         places = order.tolist()
         chains = _chains([marks[i] for i in places], [shared[i] for i in places], prompt)
     return Trace(arrival, prompt, output, chains)
+
+
+def _since_first(times: FloatArray, unit: float | None = None) -> FloatArray:
+    """Ordered times in seconds after the first one; ``unit``: their seconds, None: as the first one tells."""
+    found = (times - times[0]) * (_unit(float(times[0])) if unit is None else unit)
+    if found[-1] > _LONGEST_YEARS * 365.25 * 86400:
+        raise UnreadableFile(Problem("trace.long", values={"limit": _LONGEST_YEARS}))
+    return found
 
 
 def _unit(first: float) -> float:

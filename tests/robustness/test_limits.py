@@ -24,7 +24,15 @@ from core.spec.architecture import CompressedAttention, NoMixer, RecurrentMixer
 from core.spec.change import with_value, with_values
 from core.spec.checks import check
 from core.spec.scenario import Scenario
-from core.units import show_bytes, three_digits
+from core.units import (
+    show_bytes,
+    show_count,
+    show_limit,
+    show_power,
+    show_time,
+    show_tokens,
+    three_digits,
+)
 from core.words import Words
 
 WORDS = Words("en")
@@ -381,3 +389,16 @@ def test_what_is_no_number_is_never_good(scenario: Scenario, monkeypatch: pytest
     monkeypatch.setattr(estimator, "closed_loop", spoiled)
     with pytest.raises(ArithmeticError):
         estimate(scenario)
+
+
+@pytest.mark.parametrize("size", [1e15, 3.3e18, 1e100, 1.7e308])
+def test_no_number_is_told_in_a_line_of_digits(size: float) -> None:
+    told = [three_digits(size), three_digits(-size), show_tokens(size), show_count(size)]
+    told += [str(show(size)) for show in (show_time, show_limit, show_bytes, show_power)]
+    assert all(len(text) < 24 for text in told), told
+
+
+def test_numbers_that_are_counted_are_told_in_digits() -> None:
+    assert three_digits(396e9) == "396,000,000,000"
+    assert three_digits(9.99e14) == "999,000,000,000,000"
+    assert three_digits(1e15) == "1.00 × 10¹⁵"

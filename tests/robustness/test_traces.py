@@ -278,3 +278,10 @@ def test_times_beyond_all_dates_are_refused(time, prefix):
     problem, sentence = refused("\n".join(row if prefix else row.rpartition(",")[0] for row in rows))
     assert problem.code == "trace.late" and problem.values["line"] == 3
     assert time in sentence
+
+
+@pytest.mark.parametrize("prefix", ["", ",a"])
+def test_a_trace_in_which_milliseconds_are_lost_is_refused(prefix):
+    head = "timestamp,input,output" + (",prefix" if prefix else "")
+    problem, sentence = refused(f"{head}\n0,10,2{prefix}\n1e18,10,2{prefix}\n")
+    assert problem.code == "trace.long" and "30 years" in sentence
