@@ -65,6 +65,7 @@ class Intake(QObject):
         self._open_document = open_document
         self._begin = begin
         self._show_notes = show_notes
+        self._pasted = 0  # texts with runs
         self._devices = LocalDevices(self)
         self._devices.found.connect(self._on_devices)
         self.runs = Measurements(self)
@@ -147,6 +148,7 @@ class Intake(QObject):
 
         def none(reading: Reading | None) -> None:
             self._messages.drop(_SUBJECT)
+            self._pasted -= bool(text)
             told = [p for p in reading.problems if p.code != "reading.unknown"] if reading is not None else []
             if otherwise() or not told or (len(paths) < 2 and not self.wants_runs()):
                 return
@@ -157,7 +159,11 @@ class Intake(QObject):
                 links = [(self._words("intake.show"), lambda: self._show_notes(title, listed))]
             self._tell("bad", listed[0][1], links)
 
-        self.runs.read(paths, text, self._words("intake.pasted"), none)
+        name = self._words("intake.pasted")
+        if text:
+            self._pasted += 1  # the second text needs another name than the first
+            name = name if self._pasted == 1 else f"{name} {self._pasted}"
+        self.runs.read(paths, text, name, none)
 
     def paste(self) -> None:
         """What is on the clipboard."""

@@ -10,6 +10,7 @@ from gui.theme import manager, mix, theme
 from gui.widgets import paint
 
 _LINE = 22
+_APART = 8  # px between two limits: digits of one number have two
 _LINES = {
     "hatch": "explore.does_not_start",
     "target": "explore.edge_of_targets",
@@ -73,7 +74,7 @@ class ExploreLegend(QWidget):
                     text = break_text(limit, self._factor)
                     half = paint.width(t.font("caption"), text) / 2
                     x = index * wide / count
-                    if x - half > edge + 2 and x + half <= wide:
+                    if x - half > edge + _APART and x + half <= wide:
                         box = QRectF(x - half - 2, y + t.px(15), 2 * half + 4, t.px(16))
                         paint.text(painter, box, text, t.font("caption"), t.ink3, paint.CENTRE)
                         edge = x + half

@@ -11,6 +11,7 @@ from gui.theme import Theme, manager, theme
 from gui.widgets import paint
 from gui.widgets.ledger_content import Account, Row, account_of, title_of
 
+_ABOVE_SUM = 4  # px, with the rule in their middle
 _LEAST_ROW, _MOST_ROW, _MOST_ROW_LARGE = 16, 22, 28
 _SHARES_FROM = 520  # width from which the shares are shown
 
@@ -98,7 +99,11 @@ class LedgerView(QWidget):
         return len(self._account.rows) if self._account else 8
 
     def _height(self, row: float) -> int:
-        return theme().px(self._head() + self._bar_height() + 10 + row * self._rows_count() + 2)
+        sums = _ABOVE_SUM * self._sums()
+        return theme().px(self._head() + self._bar_height() + 10 + row * self._rows_count() + sums + 2)
+
+    def _sums(self) -> int:
+        return sum(row.kind == "sum" for row in self._account.rows) if self._account else 1
 
     def sizeHint(self) -> QSize:
         """Room for the account at its comfortable row height."""
@@ -192,7 +197,8 @@ class LedgerView(QWidget):
 
     def _account_rows(self, painter: QPainter, top: float, account: Account, t: Theme) -> None:
         most = t.px(_MOST_ROW_LARGE if self._density == "large" else _MOST_ROW)
-        room = (self.height() - top - 2) / max(len(account.rows), 1)
+        sums = t.px(_ABOVE_SUM) * self._sums()
+        room = (self.height() - top - sums - 2) / max(len(account.rows), 1)
         row_height = max(t.px(_LEAST_ROW), min(most, int(room)))
         shares = self._with_shares()
         right = self.width() - (t.px(74) if shares else 0)
@@ -200,6 +206,7 @@ class LedgerView(QWidget):
         self._places = []
         self._column = self._names_width(account, t)
         for index, row in enumerate(account.rows):
+            y += t.px(_ABOVE_SUM) if row.kind == "sum" else 0
             box = QRectF(0, y, self.width(), row_height)
             self._places.append(box)
             chosen = bool(row.key) and row.key == self._chosen
@@ -230,7 +237,8 @@ class LedgerView(QWidget):
                 painter.fillRect(square, t.ledger[row.key])
             name_left = t.px(18)
         if row.kind == "sum":
-            paint.hairline(painter, 0, round(box.top()), self.width(), round(box.top()), t.line2)
+            rule = round(box.top()) - t.px(_ABOVE_SUM) // 2
+            paint.hairline(painter, 0, rule, self.width(), rule, t.line2)
         strong = row.kind == "sum"
         column = self._column
         value_font = t.font("body_semibold" if strong else "body_medium")

@@ -161,6 +161,13 @@ def test_a_pasted_console_output_is_taken_and_a_command_still_is_one(
     qtbot.waitUntil(lambda: window.stack.key == "validate", timeout=WAIT_MS)
     settle(page_of(window), qtbot)
     assert len(page_of(window).form.list) == 2
+    other = FIXTURES / "evidence_readers" / "fixtures" / "guidellm_03.json"
+    window.files.intake.take_text(other.read_text())
+    pasted = window.words("intake.pasted")
+    qtbot.waitUntil(
+        lambda: {e.run.origin.file for e in page_of(window).store.entries} == {pasted, f"{pasted} 2"},
+        timeout=WAIT_MS,
+    )
 
 
 def test_a_scenario_dropped_on_this_workspace_still_opens(
