@@ -97,8 +97,9 @@ def _vllm(scenario: Scenario) -> tuple[str, list[_OPTION]]:
     engine, place = scenario.engine, scenario.deployment
     copies = place.attention_data_parallel
     spread = place.expert_parallel > 1
-    ranks = copies if spread else place.replicas
-    tensor = place.tensor_parallel // copies if spread else place.tensor_parallel
+    # Of a mixture the experts are then divided over all ranks, whole with --enable-expert-parallel.
+    ranks = copies if copies > 1 or spread else place.replicas
+    tensor = place.attention_tensor_parallel if copies > 1 or spread else place.tensor_parallel
     dtype, cache = _type(scenario), _cache(scenario)
     draft = scenario.speculative
     method = {"mtp": "mtp", "eagle": "eagle3", "ngram": "ngram", "draft_model": "draft_model"}.get(

@@ -14,6 +14,7 @@ from core.errors import NotFound, Problem
 from core.importers.command_flags import BARE, FLAGS, OLLAMA_ENVIRONMENT, Flag, NotUnderstood
 from core.importers.command_line import Invocation, invocation_of, looks_like_command
 from core.importers.model_names import resolve
+from core.spec.architecture import Architecture, MixtureOfExperts
 from core.spec.change import with_values
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine
@@ -155,7 +156,7 @@ def apply_command(command: Command, base: Scenario) -> tuple[Scenario, tuple[Pro
         "speculative": Speculative(),
         "precision.weights": weights,
         "precision.kv_cache": _cache(told, weights, command.engine),
-        **_deployment(command, base, model.architecture.layers),
+        **_deployment(command, base, model.architecture),
         **_engine(command, model.max_context, model.architecture.layers),
         **{path: value for path, value in told.items() if "." in path},
         **_speculation(told),
@@ -205,14 +206,16 @@ def _cache(told: Mapping[str, Any], weights: str, engine: str) -> str:
     return plain if plain in ("fp16", "fp32") else "bf16"
 
 
-def _deployment(command: Command, base: Scenario, layers: int) -> dict[str, Any]:
-    told = command.settings
+def _deployment(command: Command, base: Scenario, arch: Architecture) -> dict[str, Any]:
+    told, layers = command.settings, arch.layers
     tp, pp, dp = (max(1, int(told.get(name, 1))) for name in ("tp", "pp", "dp"))
     experts, copies, replicas = max(1, int(told.get("ep", 1))), 1, dp
-    if command.engine == "vllm" and told.get("expert_parallel"):
-        # Attention is copied for each data-parallel rank, the experts are spread over all of them.
+    sparse = any(isinstance(kind.channel_mixer, MixtureOfExperts) for kind in arch.kinds)
+    if command.engine == "vllm" and (told.get("expert_parallel") or (sparse and dp > 1)):
+        # vLLM, "Data Parallel Deployment": attention is copied for each rank; the experts of a mixture are
+        # divided over all of them, each cut in parts or, with expert parallelism, spread whole.
         tp, copies, replicas = tp * dp, dp, 1
-        experts = tp
+        experts = tp if told.get("expert_parallel") else 1
     elif told.get("dp_attention"):
         copies, replicas = dp, 1
     if command.engine in ("llamacpp", "ollama"):

@@ -100,6 +100,9 @@ def _divisions(scenario: Scenario) -> Iterator[Problem]:
         if not any(isinstance(g.channel_mixer, MixtureOfExperts) for g in kinds):
             values = {"model": scenario.model.name}
             yield Problem("ep_no_experts", ("deployment.expert_parallel",), values)
+        elif scenario.engine.name == "vllm" and ep < tp:
+            # vLLM, "Expert Parallel Deployment": EP_SIZE = TP_SIZE × DP_SIZE; there is no other.
+            yield Problem("ep_all", ("deployment.expert_parallel",), {"ep": ep, "all": tp}, "warning")
     if copies > 1 and tp % copies:
         yield Problem("dp_group", ("deployment.attention_data_parallel",), {"dp": copies, "tp": tp})
 

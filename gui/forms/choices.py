@@ -112,6 +112,8 @@ def expert_groups(scenario: Scenario, words: Words) -> list[Choice]:
     )
     degrees = [n for n in _divisors(scenario.deployment.tensor_parallel) if n <= most]
     now = scenario.deployment.expert_parallel
+    if scenario.engine.name == "vllm":  # it spreads them over all devices of the group or none
+        degrees = [n for n in degrees if n in (1, scenario.deployment.tensor_parallel)]
     return [
         Choice(n, words("choices.ep", degree=n) if n > 1 else words("choices.off"))
         for n in sorted({*degrees, now})
@@ -119,10 +121,13 @@ def expert_groups(scenario: Scenario, words: Words) -> list[Choice]:
 
 
 def attention_copies(scenario: Scenario, words: Words) -> list[Choice]:
-    """Attention shared by the group, or copied in it."""
-    degrees = {*_divisors(scenario.deployment.tensor_parallel), scenario.deployment.attention_data_parallel}
+    """Attention shared by the group, or copied in it; vLLM's own TP is then what shares one copy."""
+    group = scenario.deployment.tensor_parallel
+    degrees = {*_divisors(group), scenario.deployment.attention_data_parallel}
+    key = "choices.dp_tp" if scenario.engine.name == "vllm" else "choices.dp"
     return [
-        Choice(n, words("choices.dp", degree=n) if n > 1 else words("choices.off")) for n in sorted(degrees)
+        Choice(n, words(key, degree=n, tp=max(1, group // n)) if n > 1 else words("choices.off"))
+        for n in sorted(degrees)
     ]
 
 

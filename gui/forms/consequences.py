@@ -65,6 +65,8 @@ def layout_changes(scenario: Scenario, layout: Layout) -> Changes:
     place = scenario.deployment
     tp, old = layout.tensor, place.tensor_parallel
     experts = tp if place.expert_parallel == old and old > 1 else place.expert_parallel
+    if scenario.engine.name == "vllm" and experts > 1:
+        experts = tp  # it knows no part of a group
     copies = tp if place.attention_data_parallel == old and old > 1 else place.attention_data_parallel
     changes: Changes = [
         ("deployment.tensor_parallel", tp),

@@ -81,6 +81,15 @@ COMMANDS: list[tuple[str, dict[str, Any]]] = [
         },
     ),
     (
+        "vllm serve deepseek-ai/DeepSeek-V3 -tp 2 -dp 4",
+        {
+            "deployment.accelerators": 8,
+            "deployment.tensor_parallel": 8,
+            "deployment.attention_data_parallel": 4,
+            "deployment.expert_parallel": 1,
+        },
+    ),
+    (
         "vllm serve Qwen/Qwen3-8B -dp 4 --enable-lora --max-loras 3 --max-lora-rank 32",
         {
             "deployment.accelerators": 4,
