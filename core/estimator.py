@@ -10,6 +10,7 @@ from core.explain.calibration_state import calibration_notes
 from core.explain.crowding import crowding_notes
 from core.explain.drafts import draft_notes
 from core.explain.verdict import judge
+from core.latency.textbook import TextbookPlan
 from core.memory.build import build_ledger
 from core.memory.capacity import Capacity, capacity, queues, starts
 from core.memory.notes import memory_notes
@@ -32,9 +33,9 @@ def estimate(scenario: Scenario) -> Estimate:
     wanted = float(work.users) if work.load == "users" else 1.0
     ledger = build_ledger(scenario, wanted)
     ceiling = capacity(scenario, ledger)
-    if queues(scenario) and 1 <= ceiling.at_once < wanted:
-        # The engine lets the rest wait: memory holds what fits.
-        ledger = build_ledger(scenario, float(ceiling.at_once))
+    if queues(scenario) and ceiling.at_once < wanted:
+        # The engine lets the rest wait: memory holds what fits, and to start it needs room for one.
+        ledger = build_ledger(scenario, float(max(1, ceiling.at_once)))
     speed = None
     if starts(scenario):
         service = prepare(scenario)
@@ -68,8 +69,18 @@ def _range(values: FloatArray) -> Range:
     return Range(low, float(values[EXPECTED, 0]), high)
 
 
+def _decoding(service: Service, curve: LoadCurve) -> float:
+    """Requests in decode steps, of all replicas and stages: what times follow from, as it is derived.
+
+    More than decode on average in time: steps with many last longer.
+    """
+    if curve.terms is None or isinstance(service.plan, TextbookPlan):
+        return float(curve.running[EXPECTED, 0])
+    return float(curve.terms.decoding[0]) * service.replicas * service.plan.stages
+
+
 def _speed(service: Service, curve: LoadCurve) -> Speed:
-    prefill, decode = phases(service, float(curve.running[EXPECTED, 0]))
+    prefill, decode = phases(service, _decoding(service, curve))
     parts = {
         "queue": curve.queue_seconds,
         "other_prefills": curve.other_prefills_seconds,

@@ -105,10 +105,8 @@ def _roofline(point: Estimate, phase: Phase) -> tuple[Step, ...]:
 
 def _point(service: Service, speed: Speed, name: str) -> tuple[float, float, float, float]:
     """The step of a phase as ``core.serving.steady_state.phases`` takes it."""
-    lengths, plan = service.lengths, service.plan
-    here = max(speed.running / service.replicas, 1.0)
-    if not isinstance(plan, TextbookPlan):
-        here = max(here / plan.stages, 1.0)
+    lengths = service.lengths
+    here = speed.decode.requests
     if name == "decode":
         return here, lengths.mean_context, 0.0, 0.0
     chunk = float(lengths.chunk(here))

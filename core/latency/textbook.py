@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from core.latency.machine import Identity, compute_format, is_native, peak_flops
-from core.model.parameters import active_parameters, stored_parameters, weight_bytes
+from core.model.parameters import active_parameters, plain_weight_bytes, stored_parameters
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import Architecture
 from core.spec.deployment import Deployment
@@ -44,7 +44,7 @@ def _plan(
         active = stored  # the rule of thumb counts every parameter of a dense model
     compute = compute_format(device, weights)
     return TextbookPlan(
-        read_bytes=weight_bytes(arch, weights) * active / max(1, stored),
+        read_bytes=plain_weight_bytes(arch, weights) * active / max(1, stored),
         parameters=float(active),
         bandwidth=device.memory_bandwidth_gbps * 1e9 * devices,
         peak=peak_flops(device, compute) * devices,

@@ -15,18 +15,13 @@ from core.memory.demand import CacheDemand, PageGroup
 from core.memory.device import nominal_bytes
 from core.memory.ledger import LineKey
 from core.memory.plan import MemoryPlan
-from core.model.parameters import stored_parameters
+from core.model.parameters import plain_weight_bytes
 from core.spec.architecture import Architecture
-from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS, CacheFormat, WeightFormat
+from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS, CacheFormat
 from core.spec.scenario import Scenario
 
 ACTIVATION_SHARE = Fraction(1, 5)
 _WORDS: dict[LineKey, str] = {}
-
-
-def weight_bytes(arch: Architecture, fmt: WeightFormat, tensor_parallel: int = 1) -> int:
-    """Parameters × bytes of the element, scales left out: FP16 2, INT8 1, INT4 0.5; on one device."""
-    return math.ceil(Fraction(stored_parameters(arch) * math.floor(fmt.bits), 8 * tensor_parallel))
 
 
 def cache_bytes_per_token(arch: Architecture, fmt: CacheFormat, tensor_parallel: int = 1) -> int:
@@ -38,7 +33,7 @@ def plan(scenario: Scenario) -> MemoryPlan:
     """The textbook plan of one device."""
     arch, tp = scenario.model.architecture, scenario.deployment.tensor_parallel
     device = nominal_bytes(scenario.accelerator)
-    weights = weight_bytes(arch, WEIGHT_FORMATS[scenario.precision.weights], tp)
+    weights = plain_weight_bytes(arch, WEIGHT_FORMATS[scenario.precision.weights], tp)
     per_token = cache_bytes_per_token(arch, CACHE_FORMATS[scenario.precision.kv_cache], tp)
     return MemoryPlan(
         device=device,

@@ -336,3 +336,11 @@ def weight_bytes(
     of devices), 1 for none.
     """
     return math.ceil(_weight_bits(arch, weights, tensor_parallel, vocabulary_multiple) / 8)
+
+
+def plain_weight_bytes(arch: Architecture, weights: WeightFormat, tensor_parallel: int = 1) -> int:
+    """The textbook rule: parameters × bytes of the element, on one device.
+
+    Scales and what stays wider are left out: FP16 2, INT8 1, INT4 0.5 bytes.
+    """
+    return math.ceil(Fraction(stored_parameters(arch) * math.floor(weights.bits), 8 * tensor_parallel))

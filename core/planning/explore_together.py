@@ -146,8 +146,8 @@ def _finished(row: Prepared, curve: LoadCurve, result: ResultKey) -> Row:
         held = np.where(memory.one_fits, np.minimum(curve.users, memory.at_once), 1.0)
         needed = memory.needed(np.maximum(held, 1.0))
     else:
-        less = np.minimum(cells.load, memory.at_once) if waits else cells.load
-        needed = memory.needed(np.where(memory.at_once >= 1, less, cells.load))
+        less = np.minimum(cells.load, np.maximum(memory.at_once, 1.0)) if waits else cells.load
+        needed = memory.needed(less)
     starts = cells.allowed & (memory.one_fits if waits else needed <= memory.budget)
     values = results_of(scenario, curve, memory, needed, result, row.devices)
     values = np.where(cells.allowed if result == "memory_per_device" else starts, values, np.nan)

@@ -82,7 +82,7 @@ def roofline_of(started: Started) -> RooflineData:
         tuple(sorted(good, key=lambda d: -d.share)),
         tuple(left_out),
         prompt_step_tokens(started.estimate.scenario, speed),
-        speed.running,
+        speed.decode.requests,
     )
 
 

@@ -47,7 +47,7 @@ def steps_of(started: Started, words: Words) -> tuple[StepPhase, StepPhase]:
     """Prefill and decode step of an estimate."""
     speed, scenario = started.speed, started.estimate.scenario
     tokens = show_tokens(prompt_step_tokens(scenario, speed))
-    running = requests_in(speed.running / scenario.deployment.replicas)
+    running = requests_in(speed.decode.requests)
     return (
         _phase(speed.prefill, "prefill", words("plots.step_time.prefill_of", tokens=tokens), words),
         _phase(speed.decode, "decode", _decoded(scenario, running, words), words),

@@ -14,7 +14,7 @@ from core.memory import textbook
 from core.memory.build import build_ledger
 from core.memory.notes import memory_notes
 from core.model.cache import kv_bytes_per_token
-from core.model.parameters import stored_parameters
+from core.model.parameters import plain_weight_bytes, stored_parameters
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import Architecture, Attention, DenseMlp, LayerGroup
 from core.spec.change import with_value
@@ -136,7 +136,7 @@ def test_eight_requests_of_8k_take_about_50_gb() -> None:
 
 def test_deepseek_v3_takes_671_gb_in_fp8() -> None:
     model = load_model("deepseek-ai/DeepSeek-V3")
-    weights = textbook.weight_bytes(model.architecture, WEIGHT_FORMATS["fp8"])
+    weights = plain_weight_bytes(model.architecture, WEIGHT_FORMATS["fp8"])
     assert weights / GB == pytest.approx(671, rel=5e-4)
 
 
@@ -206,7 +206,7 @@ def test_serving_activations_are_not_as_large_as_the_weights() -> None:
 def test_fp8_leaves_tables_wide_in_an_engine() -> None:
     """DeepSeek-V3 in FP8 blocks: 671 GB by the rule, more in an engine (scales, 16-bit tables and norms)."""
     s = vllm(load_model("deepseek-ai/DeepSeek-V3"), "H200 SXM 141GB", 8, "fp8_block")
-    rule = textbook.weight_bytes(s.model.architecture, WEIGHT_FORMATS["fp8_block"], 8)
+    rule = plain_weight_bytes(s.model.architecture, WEIGHT_FORMATS["fp8_block"], 8)
     engine = build_ledger(s).bytes_of("weights")
     assert 1.0 < engine / rule < 1.05
 
