@@ -71,8 +71,9 @@ class SimulationResult:
     queue: Distribution  # s before the first step
     requests_per_second: float
     output_tokens_per_second: float
-    goodput: float  # requests a second that meet both targets
-    meeting: float  # share of the requests that meet both targets
+    answered: int  # requests that rates and goodput are of: those whose answer ended after the warm-up
+    goodput: float  # of these, requests a second that meet both targets
+    meeting: float  # share of the requests that came after the warm-up that meet both targets
     meeting_first_token: float
     meeting_per_token: float
     stable: bool  # False: requests come faster than they are answered
@@ -113,10 +114,14 @@ def summarise(
     several = output[kept] > 1
     tpot = (finish - first)[kept][several] / (output[kept][several] - 1.0)
     good, good_first, good_each = _meets(scenario, first, finish, arrival, output, kept)
-    stable = _stable(scenario, arrival, admitted, start, stop)
+    burst = scenario.simulation.arrivals == "trace" and bool((finish[done] > stop).all())
+    stable = (finished and burst) or _stable(scenario, arrival, admitted, start, stop)
     since, until = (start, stop) if stable or not finished else _full(start, stop, admitted, finish)
     length = max(until - since, 1e-12)
     ended = done & (finish > since) & (finish <= until)
+    if finished and done.any() and not ended.any():  # a burst: all came before the first was answered
+        since, until = float(arrival[0]), float(finish[done].max())
+        length, ended = max(until - since, 1e-12), done
     # Of the same requests as the throughput, so that it is never more.
     served, _, _ = _meets(scenario, first, finish, arrival, output, ended)
     over = _over(replicas, clock, admitted, prompt, cached)
@@ -141,6 +146,7 @@ def summarise(
         queue=distribution((admitted - arrival)[kept]),
         requests_per_second=float(ended.sum()) / length,
         output_tokens_per_second=_tokens_within(first, finish, output, done, since, until) / length,
+        answered=int(ended.sum()),
         goodput=float(served.sum()) / length,
         meeting=float(good.sum()) / counts,
         meeting_first_token=float(good_first.sum()) / counts,
@@ -218,7 +224,7 @@ def _tokens_within(
 
 
 def _stable(scenario: Scenario, arrival: FloatArray, admitted: FloatArray, start: float, stop: float) -> bool:
-    """Whether the queue stops growing.
+    """Whether the queue stops growing.  A trace that ends before its first answer is no load that goes on.
 
     It does when fewer wait at the end than chance brings together (the number of arrivals in a half of
     the time varies by about its root), or no more than in the middle.  Users never come faster than

@@ -216,7 +216,9 @@ class Run:
         way = server.base + server.own * work + lag
         if server.inside:
             way += server.each * min(inside, server.inside)
-            active.collides, active.crowded, active.alone = server.collide, server.crowded, own
+            # In an engine that is not full yet there are fewer to collide with.
+            active.collides = server.half_step + server.collide * min(1.0, inside / server.inside)
+            active.crowded, active.alone = server.crowded, own
         else:
             waiting = len(replica.waiting) + len(replica.reading) + replica.approaching
             way += server.each * min(waiting, len(replica.running))
@@ -281,6 +283,7 @@ class _Server:
     each: float  # s for each other request: of users each, of a stream one that waits at the moment
     inside: float = 0.0  # users: others that count at most; 0: those that wait at the moment
     collide: float = 0.0  # s by which users who start together wait for each other's prompts
+    half_step: float = 0.0  # s of the step that runs when it comes
     crowded: bool = False  # users wait for room besides
 
 
@@ -301,9 +304,9 @@ def _server(service: Service, steady: LoadCurve | None) -> _Server | None:
     if terms is None:
         return _Server(base, own, each)
     others = max(float(terms.inside[0]) - 1.0, 1e-9)
-    collide = over.burst * others * float(terms.added[0]) + 0.5 * float(terms.step[0])
+    collide, half = over.burst * others * float(terms.added[0]), 0.5 * float(terms.step[0])
     crowded = bool(steady is not None and steady.queue_seconds[EXPECTED, 0] > 0.0)
-    return _Server(float(terms.server[0]), own, float(terms.wait[0]), others, collide, crowded)
+    return _Server(float(terms.server[0]), own, float(terms.wait[0]), others, collide, half, crowded)
 
 
 def _life(steady: LoadCurve | None, scenario: Scenario) -> float:
