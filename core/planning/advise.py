@@ -29,6 +29,7 @@ from core.results import Estimate
 from core.spec.change import with_values
 from core.spec.checks import check
 from core.spec.scenario import Scenario
+from core.units import show_bytes
 from core.words import Phrase
 
 __all__ = ["Effect", "Suggestion", "advise", "advise_steps", "attempts", "ranked", "setting_of"]
@@ -173,11 +174,21 @@ def judged(before: Estimate, after: Estimate, move: Move) -> Suggestion | None:
         after.speed is not None,
         fixed,
         newly,
-        move.cautions,
+        (*_other_limit(before, after), *move.cautions),
         purpose,
         score,
         after,
     )
+
+
+def _other_limit(before: Estimate, after: Estimate) -> tuple[Phrase, ...]:
+    """The limit of the same device where it is another after the change, and what is needed lies between."""
+    budget = after.ledger.budget_bytes
+    if after.scenario.accelerator != before.scenario.accelerator or not after.ledger.fits:
+        return ()
+    if after.ledger.needed_bytes <= before.ledger.budget_bytes:
+        return ()
+    return (Phrase("advice.cautions.limit", {"budget": show_bytes(budget)}),)
 
 
 def missed_keys(point: Estimate) -> tuple[str, ...]:

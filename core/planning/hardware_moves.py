@@ -333,13 +333,26 @@ def host_memory(scenario: Scenario) -> Iterator[Move]:
         least = _least(moved, "engine.n_cpu_moe", range(layers + 1))
         if least:
             values = {"n": show_count(least)}
-            title = Phrase("advice.titles.experts_on_host", values)
+            title = _with_engine(moved, Phrase("advice.titles.experts_on_host", values), changes)
             yield Move("offload", title, (*changes, Change("engine.n_cpu_moe", least)), 28, tuple(cautions))
             return
     most = _least(moved, "engine.n_gpu_layers", range(layers + 1, -1, -1))
     if most is not None and most <= layers:
         title = Phrase("advice.titles.layers_on_host", {"n": show_count(layers + 1 - most)})
+        title = _with_engine(moved, title, changes)
         yield Move("offload", title, (*changes, Change("engine.n_gpu_layers", most)), 30, tuple(cautions))
+
+
+def _with_engine(moved: Scenario, title: Phrase, changes: tuple[Change, ...]) -> Phrase:
+    """The title with the engine and the weights that are changed along with it."""
+    if not changes:
+        return title
+    values: dict[str, object] = {
+        "engine": Phrase(f"choices.engines.{moved.engine.name}"),
+        "format": WEIGHT_FORMATS[moved.precision.weights].label,
+        "change": title,
+    }
+    return Phrase("advice.titles.with_engine", values)
 
 
 def _applied(scenario: Scenario, changes: tuple[Change, ...]) -> Scenario | None:

@@ -9,11 +9,12 @@ from core.explain.precision import cache_caution, task_of, weight_caution
 from core.memory.build import plan_memory
 from core.memory.capacity import Change, cache_8_bit, longest_reserved, narrower_weights, starts
 from core.model.parameters import stored_parameters
+from core.planning.explore_memory import BoolArray
 from core.planning.suggestion import Move
-from core.quantities import EXPECTED, distinct
+from core.quantities import EXPECTED, FloatArray, distinct
 from core.results import Estimate
 from core.serving.limits import batch_limits
-from core.serving.steady_state import closed_loop, open_loop, prepare
+from core.serving.steady_state import Service, closed_loop, open_loop, prepare
 from core.spec.change import with_values
 from core.spec.checks import unsupported
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
@@ -195,17 +196,32 @@ def less_load(point: Estimate) -> Iterator[Move]:
 
 def most_users_within(point: Estimate, most: int) -> int:
     """The most users up to ``most`` that meet the targets of both times and have room; 0: not even one."""
-    scenario, targets = point.scenario, point.scenario.targets
+    scenario = point.scenario
     users = distinct(np.round(np.geomspace(1, max(1, most), 96)))
     if point.capacity.at_once:
         users = users[users <= point.capacity.at_once]
-    curve = closed_loop(prepare(scenario), users, point.capacity.kv_tokens)
+    service = prepare(scenario)
+    good = _good(point, service, users)
+    if not good.any():
+        return 0
+    last = np.flatnonzero(good)[-1]
+    least, beyond = int(users[last]), int(users[last + 1]) if last + 1 < len(users) else int(users[last]) + 1
+    between = np.arange(least, beyond, dtype=np.float64)  # what the steps left out
+    if len(between) > 1:
+        return int(between[np.flatnonzero(_good(point, service, between))[-1]])
+    return least
+
+
+def _good(point: Estimate, service: Service, users: FloatArray) -> BoolArray:
+    """Which numbers of users meet the targets of both times."""
+    targets = point.scenario.targets
+    curve = closed_loop(service, users, point.capacity.kv_tokens)
     good = np.ones(len(users), dtype=bool)
     if targets.time_to_first_token_s is not None:
         good &= curve.time_to_first_token[EXPECTED] <= targets.time_to_first_token_s
     if targets.time_per_output_token_ms is not None:
         good &= curve.time_per_output_token[EXPECTED] <= targets.time_per_output_token_ms / 1e3
-    return int(users[np.flatnonzero(good)[-1]]) if good.any() else 0
+    return good
 
 
 def _users(point: Estimate) -> Iterator[Move]:

@@ -359,7 +359,7 @@ def test_the_sentence_says_how_far_the_targets_are_met(scenario: Scenario) -> No
     meets = np.array([[True, True, False, False], [False] * 4])
     picture = Picture(scenario, x, y, "output_throughput", meets * 1.0, meets | True, meets, 1.0, 0.1)
     words = Words("en")
-    assert headline(picture, scenario, words).endswith("every target is met up to 2 users.")
+    assert headline(picture, scenario, words).endswith("every target is met at least up to 2 users.")
     picture = Picture(
         scenario, x, y, "output_throughput", meets * 1.0, meets | True, meets[:, ::-1], 1.0, 0.1
     )
