@@ -14,7 +14,18 @@ SPREADS = ("vllm", "sglang", "trtllm")  # engines whose devices exchange data in
 
 def assumptions(scenario: Scenario) -> tuple[Phrase, ...]:
     """Sentences on links, network and host that nobody chose; none where nothing hangs on them."""
-    return (*link_assumptions(scenario), *_host(scenario))
+    return (*link_assumptions(scenario), *_copies(scenario), *_host(scenario))
+
+
+def _copies(scenario: Scenario) -> tuple[Phrase, ...]:
+    """Copies of the attention take every step together, and each is taken to have as much to do in it."""
+    place, work = scenario.deployment, scenario.workload
+    copies = min(place.attention_data_parallel, place.tensor_parallel)
+    if copies < 2 or scenario.engine.name not in SPREADS:
+        return ()
+    values: dict[str, object] = {"copies": show_count(copies)}
+    few = work.load == "users" and work.users < copies * place.replicas
+    return (Phrase("assumed.copies_few" if few else "assumed.copies", values),)
 
 
 def link_assumptions(scenario: Scenario) -> tuple[Phrase, ...]:

@@ -8,6 +8,7 @@ from core.explain.ledger_names import line_name
 from core.planning.cost import Cost, running_cost
 from core.quantities import Range
 from core.results import Estimate, Speed
+from core.spec.deployment import Deployment
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.units import (
@@ -30,7 +31,7 @@ def estimate_text(estimate: Estimate, words: Words) -> str:
     """Verdict, memory of one device, speeds with their 80 % ranges, capacity, notes."""
     blocks = [_title(estimate.scenario, words), _verdict(estimate, words), _memory(estimate, words)]
     if estimate.speed is not None:
-        blocks.append(_speed(estimate.speed, words))
+        blocks.append(_speed(estimate.speed, words, estimate.scenario.deployment))
         if (cost := running_cost(estimate)) is not None:
             blocks.append(_cost(cost, words))
     blocks.append(_capacity(estimate, words))
@@ -125,7 +126,8 @@ def _gib(cents: int) -> tuple[str, str]:
     return f"{cents / 100:,.2f}", memory_unit()
 
 
-def _speed(speed: Speed, words: Words) -> str:
+def _speed(speed: Speed, words: Words, place: Deployment) -> str:
+    copies = min(place.attention_data_parallel, place.tensor_parallel)  # that take every step together
     rows = [
         _time_row(words("report.time_to_first_token"), speed.time_to_first_token),
         *_parts(speed, words),
@@ -138,7 +140,8 @@ def _speed(speed: Speed, words: Words) -> str:
         phase = getattr(speed, name)
         share = percent(phase.shares[phase.bottleneck])
         text = words(
-            f"report.{name}",
+            f"report.{name}" if copies < 2 else f"report.{name}_copies",
+            copies=copies,
             time=show_time(phase.seconds),
             bound=words(f"report.bound.{phase.bottleneck}"),
             share=share,

@@ -49,9 +49,18 @@ def steps_of(started: Started, words: Words) -> tuple[StepPhase, StepPhase]:
     tokens = show_tokens(prompt_step_tokens(scenario, speed))
     running = requests_in(speed.decode.requests)
     return (
-        _phase(speed.prefill, "prefill", words("plots.step_time.prefill_of", tokens=tokens), words),
+        _phase(speed.prefill, "prefill", _read(scenario, tokens, words), words),
         _phase(speed.decode, "decode", _decoded(scenario, running, words), words),
     )
+
+
+def _read(scenario: Scenario, tokens: str, words: Words) -> str:
+    """What a step with a prompt reads; copies of the attention each read one."""
+    place = scenario.deployment
+    copies = min(place.attention_data_parallel, place.tensor_parallel)
+    if copies < 2:
+        return words("plots.step_time.prefill_of", tokens=tokens)
+    return words("plots.step_time.prefill_of_copies", tokens=tokens, copies=copies)
 
 
 def _decoded(scenario: Scenario, running: Phrase, words: Words) -> str:

@@ -11,8 +11,10 @@ from core.explain.automatic import automatic, backend_of
 from core.explain.derivation import derive
 from core.explain.engine_notes import engine_notes, not_measured, profile_sources
 from core.explain.ledger_names import line_name
+from core.files import scenario_file
 from core.memory.build import plan_memory
 from core.model.parameters import stored_parameters
+from core.reports.as_text import estimate_text
 from core.serving.limits import batch_limits
 from core.spec.change import with_value
 from core.spec.scenario import Scenario
@@ -89,10 +91,11 @@ def test_the_host_is_said_until_somebody_describes_it(scenario: Scenario) -> Non
 def test_every_assumption_has_words_with_its_places_filled(scenario: Scenario, language: str) -> None:
     words = Words(language)
     known = [key for key in words._texts if key.startswith("assumed.")]
-    assert len(known) == 10
+    assert len(known) == 12
     for case in (
         grouped(scenario, "RTX 3090", 2),
         grouped(scenario, "H200 SXM 141GB", 16),
+        grouped(scenario, "H200 SXM 141GB", 8, deployment__attention_data_parallel=8),
         changed(scenario, "RTX 4090", **LOCAL, engine__n_gpu_layers=10),
     ):
         for phrase in engine_notes(estimate(case)):
@@ -228,3 +231,14 @@ def test_a_release_beyond_the_known_ones_says_by_which_rules(
     ]
     expected = f"vLLM {version} is newer than the releases known here: it is told by the rules of 0.25."
     assert said == ([expected] if told else [])
+
+
+def test_copies_of_the_attention_are_told_as_what_works_together(samples):
+    """A step is counted with as much in every copy; where there are fewer users than that, it is said."""
+    plain = scenario_file.load(samples[2])
+    spread = changed(plain, deployment__expert_parallel=8, deployment__attention_data_parallel=8)
+    assert "copies" not in keys(plain) and "copies" in keys(spread)
+    assert "copies_few" in keys(changed(spread, workload__users=1))
+    text = estimate_text(estimate(spread), Words("en"))
+    assert "2K prompt tokens in each of 8 copies" in text
+    assert "in each of" not in estimate_text(estimate(plain), Words("en"))

@@ -4,13 +4,20 @@ import numpy as np
 import pytest
 
 from core.catalog.accelerators import load_accelerator
+from core.catalog.models import load_model
 from core.estimator import estimate
 from core.explain.derivation_time import terms_of
 from core.files import scenario_file
 from core.latency.textbook import textbook_plan
+from core.planning.advise import judged
+from core.planning.hardware_moves import host_memory
+from core.planning.moves import most_users_within
+from core.reports.simulation import detail
 from core.serving.simulator import simulate
 from core.serving.steady_state import prepare
 from core.spec.change import with_values
+from core.units import show_bytes
+from core.words import Words
 
 
 @pytest.fixture
@@ -71,3 +78,53 @@ def test_the_first_user_finds_the_engine_empty(loaded):
     assert waits[0] == pytest.approx(own, rel=0.02)
     assert np.all(np.diff(waits[:8]) > 0)
     assert waits[-1] > 1.5 * own
+
+
+@pytest.mark.parametrize("limit", [60.0, 80.0, 99.0, 104.0])
+def test_advice_counts_users_to_the_last_that_meets_the_targets(loaded, limit):
+    changes = {"targets.time_to_first_token_s": None, "targets.users": None}
+    scenario = with_values(loaded[1], {**changes, "targets.time_per_output_token_ms": limit})
+    point = estimate(scenario)
+
+    def good(users):
+        speed = estimate(with_values(scenario, {"workload.users": users})).speed
+        return 1e3 * speed.time_per_output_token.expected <= limit
+
+    most = most_users_within(point, point.capacity.at_once)
+    assert good(most) and (most == point.capacity.at_once or not good(most + 1))
+
+
+def test_advice_names_the_engine_that_takes_layers_to_the_host(loaded):
+    scenario = with_values(loaded[1], {"model": load_model("deepseek-ai/DeepSeek-V3")})
+    (move,) = host_memory(scenario)
+    said = Words("en").phrase(move.title)
+    assert said.startswith("llama.cpp, GGUF Q4_K_M: ")
+    after = judged(estimate(scenario), estimate(changed_by(scenario, move)), move)
+    assert after.estimate.ledger.needed_bytes > estimate(scenario).ledger.budget_bytes
+    limit = f"{show_bytes(after.estimate.ledger.budget_bytes)}"
+    assert limit in Words("en").phrase(after.cautions[0])
+
+
+def changed_by(scenario, move):
+    """The scenario after a move."""
+    return with_values(scenario, {change.path: change.value for change in move.changes})
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_a_run_in_step_says_so(loaded, spread):
+    lengths = {"simulation.output_lengths": "lognormal" if spread else "fixed", "simulation.requests": 100}
+    result = simulate(with_values(loaded[0], {"workload.users": 4, **lengths}))
+    told = [phrase.key for phrase in detail(result)]
+    assert ("simulate.detail.in_step" in told) != spread
+
+
+def test_shares_and_rates_say_whose_they_are(loaded):
+    """Where many who came are still waiting, the share is not that of the rates."""
+    load = {"workload.load": "requests", "simulation.requests": 200, "simulation.warm_up": 0.1}
+    calm = simulate(with_values(loaded[0], {**load, "workload.request_rate": 0.5}))
+    busy = simulate(with_values(loaded[1], {**load, "workload.request_rate": 0.35}))
+    assert "simulate.detail.meeting" in {phrase.key for phrase in detail(calm)}
+    (said,) = (phrase for phrase in detail(busy) if phrase.key.startswith("simulate.detail.meeting"))
+    assert said.key == "simulate.detail.meeting_of"
+    assert said.values["came"] == f"{busy.time_to_first_token.count}"
+    assert said.values["ended"] == f"{busy.answered}"
