@@ -117,11 +117,10 @@ def summarise(
     burst = scenario.simulation.arrivals == "trace" and bool((finish[done] > stop).all())
     stable = (finished and burst) or _stable(scenario, arrival, admitted, start, stop)
     since, until = (start, stop) if stable or not finished else _full(start, stop, admitted, finish)
+    if finished and _brief(scenario, finish[done], since, until):
+        since, until = float(arrival[0]), float(finish[done].max())
     length = max(until - since, 1e-12)
     ended = done & (finish > since) & (finish <= until)
-    if finished and done.any() and not ended.any():  # a burst: all came before the first was answered
-        since, until = float(arrival[0]), float(finish[done].max())
-        length, ended = max(until - since, 1e-12), done
     # Of the same requests as the throughput, so that it is never more.
     served, _, _ = _meets(scenario, first, finish, arrival, output, ended)
     over = _over(replicas, clock, admitted, prompt, cached)
@@ -183,6 +182,15 @@ def _window(
     start = float(arrival[0]) + scenario.simulation.warm_up * (stop - float(arrival[0]))
     there = full_from(scenario, arrival, finish)
     return (max(start, there) if there < stop else start), stop
+
+
+def _brief(scenario: Scenario, ended: FloatArray, since: float, until: float) -> bool:
+    """Whether a run is rated as a whole: none of its answers ended in the time that would be, or less than
+    half of those of a trace, which is then over before its answers have begun to flow.
+    """
+    within = int(((ended > since) & (ended <= until)).sum())
+    least = 0.5 * len(ended) if scenario.simulation.arrivals == "trace" else 1.0
+    return len(ended) > 0 and within < least
 
 
 def _full(start: float, stop: float, admitted: FloatArray, finish: FloatArray) -> tuple[float, float]:

@@ -292,7 +292,7 @@ def _trace(rows: Iterable[_Row]) -> Trace:
 
 def _since_first(times: FloatArray, unit: float | None = None) -> FloatArray:
     """Ordered times in seconds after the first one; ``unit``: their seconds, None: as the first one tells."""
-    found = (times - times[0]) * (_unit(float(times[0])) if unit is None else unit)
+    found: FloatArray = (times - times[0]) * (_unit(float(times[0])) if unit is None else unit)
     if found[-1] > _LONGEST_YEARS * 365.25 * 86400:
         raise UnreadableFile(Problem("trace.long", values={"limit": _LONGEST_YEARS}))
     return found
