@@ -40,8 +40,6 @@ def detail(result: SimulationResult) -> tuple[Phrase, ...]:
     said = [Phrase("simulate.detail.run" if result.finished else "simulate.detail.so_far", values)]
     if there := _not_reached(result):
         said.append(Phrase("simulate.detail.too_short", {"time": _time(_LONGER * there.seconds)}))
-    if result.done and _in_step(result):
-        said.append(Phrase("simulate.detail.in_step"))
     targets = result.scenario.targets
     if result.done and (targets.time_to_first_token_s or targets.time_per_output_token_ms):
         said.append(_meeting(result))
@@ -51,6 +49,8 @@ def detail(result: SimulationResult) -> tuple[Phrase, ...]:
         said.append(counted("simulate.detail.preempted", result.preempted))
     if result.refused:
         said.append(counted("simulate.detail.refused", result.refused))
+    if result.done and _in_step(result):
+        said.append(Phrase("simulate.detail.in_step"))
     return tuple(said)
 
 
