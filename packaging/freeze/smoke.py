@@ -55,7 +55,9 @@ def commands() -> list[list[str]]:
         ["screenshot", scenario, "--out", f"{name}.png", "--workspace", name, "--lang", "zh_CN"]
         for name in WORKSPACES
     ]
-    reports = [["report", scenario, "--out", f"report.{kind}"] for kind in ("html", "pdf", "md", "xlsx", "csv")]
+    reports = [
+        ["report", scenario, "--out", f"report.{kind}"] for kind in ("html", "pdf", "md", "xlsx", "csv")
+    ]
     return [
         *pictures,
         *reports,

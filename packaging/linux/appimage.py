@@ -97,7 +97,7 @@ def build(
     folder, image = work / "AppDir", work / "image"
     lay(program, folder, epoch, texts or {})
     environ = {key: value for key, value in os.environ.items() if key != "SOURCE_DATE_EPOCH"}
-    command = ["mksquashfs", str(folder), str(image), "-comp", "xz", "-Xbcj", "x86", "-b", "1M"]
+    command = ["mksquashfs", str(folder), str(image), "-comp", "xz", "-Xbcj", "x86", "-b", "1M", "-tailends"]
     command += ["-all-root", "-noappend", "-no-xattrs", "-quiet", "-no-progress", "-mkfs-time", str(epoch)]
     subprocess.run(command, check=True, env=environ, stdout=subprocess.DEVNULL)
     target.write_bytes(runtime + image.read_bytes())

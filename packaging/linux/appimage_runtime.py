@@ -55,7 +55,12 @@ def compiled(work: Path) -> tuple[bytes, dict[str, str]]:
         str(place / "usr/include/fuse3"),
     ]
     command += ["-I", str(place / "usr/include/squashfuse"), str(SOURCE), "-o", str(target)]
-    command += ["-L", str(folders[0]), *(f"-l{name}" for name in LIBRARIES), "-Wl,--build-id=none"]
+    command += [
+        "-L",
+        str(folders[0]),
+        *(f"-l{name}" for name in LIBRARIES),
+        "-Wl,--build-id=none,--gc-sections,-z,noseparate-code",
+    ]
     _run(command, work)
     data = bytearray(target.read_bytes())
     data[MARK_AT : MARK_AT + len(MARK)] = MARK
