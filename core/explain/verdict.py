@@ -7,6 +7,7 @@ from core.memory.build import plan_memory
 from core.memory.capacity import (
     Capacity,
     Change,
+    at_least,
     longest_reserved,
     queues,
     refuses_long,
@@ -230,7 +231,7 @@ def _does_not_fit(scenario: Scenario, ledger: Ledger) -> Verdict:
     key = "verdict.detail_load"
     if weights > ledger.budget_bytes:
         key = "verdict.detail_weights"
-    elif queues(scenario):
+    elif at_least(scenario) == 1:
         key = "verdict.detail_one_request"
     return Verdict("bad", headline, Phrase(key, values), ("memory_per_device",))
 

@@ -151,17 +151,24 @@ def queues(scenario: Scenario) -> bool:
     return scenario.engine.name != "textbook"
 
 
+def at_least(scenario: Scenario) -> int:
+    """Requests that need room at once for the service to come up: every user of a static batch.
+
+    Of arrivals nobody knows how many meet: one.
+    """
+    work = scenario.workload
+    return 1 if queues(scenario) or work.load == "requests" else work.users
+
+
 def starts(scenario: Scenario) -> bool:
     """Whether the service comes up.
 
     An engine that queues needs room for one request of the workload and, where it asks for that at its
     start, one of max_model_len; a static batch needs room for all requests at once.
     """
-    if not queues(scenario):
-        return build_ledger(scenario).fits
-    if not build_ledger(scenario, 1.0).fits:
+    if not build_ledger(scenario, float(at_least(scenario))).fits:
         return False
-    if not refuses_long(scenario):
+    if not queues(scenario) or not refuses_long(scenario):
         return True
     plan = plan_memory(scenario)
     return plan.demand.reserved_bytes(scenario.engine.longest_request, plan.batched_tokens) <= plan.pool
@@ -189,9 +196,8 @@ def _fewer_users(scenario: Scenario) -> tuple[Change, ...]:
 
 
 def _shorter_prompt(scenario: Scenario) -> tuple[Change, ...]:
-    # Where requests queue, the service comes up as soon as one of them has room.
-    work, at_once = scenario.workload, 1 if queues(scenario) else scenario.workload.users
-    length = longest(plan_memory(scenario), at_once, work.shared_prefix_tokens)
+    work = scenario.workload
+    length = longest(plan_memory(scenario), at_least(scenario), work.shared_prefix_tokens)
     prompt = min(length - work.output_tokens, work.prompt_tokens - 1)
 
     def fits(tokens: int) -> bool:
