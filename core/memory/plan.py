@@ -16,6 +16,11 @@ NO_LIMIT = 10**9  # requests
 _NO_TOKEN_LIMIT = 10**15  # tokens of all requests
 
 
+def free_tokens(users: Any, length: Any) -> Any:
+    """Tokens of ``users`` requests of ``length``, numbers or arrays, that take no room in a cache."""
+    return np.where(np.equal(users, NO_LIMIT), _NO_TOKEN_LIMIT, users * length)
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
     """One device of a replica, bytes.
@@ -52,11 +57,6 @@ class MemoryPlan:
         if sum(self.fixed.values()) > self.budget:
             return 0
         return NO_LIMIT if self.slots is None else self.slots
-
-    def free_tokens(self, length: Any) -> Any:
-        """Tokens of such requests of ``length``, a number or an array."""
-        users = self.free_users
-        return length * 0 + _NO_TOKEN_LIMIT if users == NO_LIMIT else users * length
 
     def users_on_one(self, users: int) -> int:
         """Requests at once in the fullest cache, of ``users`` in all."""
@@ -101,7 +101,7 @@ class MemoryPlan:
     def kv_tokens(self, length: int) -> int:
         """Tokens that the pools of all replicas hold in requests of ``length``."""
         if not self.demand.request_bytes(length):
-            held = int(self.free_tokens(length))
+            held = int(free_tokens(self.free_users, length))
         elif self.token_pool is not None and self.demand.bytes_per_token():
             held = self.token_pool // self.demand.bytes_per_token()
         else:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.memory.build import plan_memory
 from core.memory.capacity import refuses_long
 from core.memory.demand import CacheDemand
-from core.memory.plan import NO_LIMIT, MemoryPlan
+from core.memory.plan import NO_LIMIT, MemoryPlan, free_tokens
 from core.memory.vllm import Variants
 from core.quantities import FloatArray
 from core.spec.scenario import Scenario
@@ -165,18 +165,24 @@ def memory_of_each(
 def _amounts(plans: Plans, pool: FloatArray, tokens: FloatArray, prefix: FloatArray) -> _Amounts:
     """Cells whose plans ask alike for a cache go together."""
     if len(plans.groups) == 1:
-        return _amounts_alike(plans.groups[0], plans.token_pool, pool, tokens, prefix)
+        return _amounts_alike(plans.groups[0], plans.token_pool, plans.free_users, pool, tokens, prefix)
     out = _Amounts(*(np.empty(len(tokens)) for _ in range(4)))
     for group in plans.groups:
         at = group.at
-        part = _amounts_alike(group, plans.token_pool[at], pool[at], tokens[at], prefix[at])
+        some = (plans.token_pool[at], plans.free_users[at], pool[at], tokens[at], prefix[at])
+        part = _amounts_alike(group, *some)
         out.each[at], out.common[at] = part.each, part.common
         out.kv_tokens[at], out.state[at] = part.kv_tokens, part.state
     return out
 
 
 def _amounts_alike(
-    group: Alike, token_pool: FloatArray, pool: FloatArray, tokens: FloatArray, prefix: FloatArray
+    group: Alike,
+    token_pool: FloatArray,
+    free_users: FloatArray,
+    pool: FloatArray,
+    tokens: FloatArray,
+    prefix: FloatArray,
 ) -> _Amounts:
     demand, first = group.demand, group.first
     ones = np.ones_like(tokens)
@@ -193,7 +199,7 @@ def _amounts_alike(
     else:
         kv_tokens = np.where(whole > 0, np.floor(pool * tokens / np.maximum(whole, 1.0)), 0.0)
     if not whole.all():
-        kv_tokens = np.where(whole > 0, kv_tokens, first.free_tokens(tokens))
+        kv_tokens = np.where(whole > 0, kv_tokens, free_tokens(free_users, tokens))
     return _Amounts(each, common, kv_tokens, float(demand.state_bytes) * ones)
 
 
