@@ -37,6 +37,8 @@ PROMPT, OUTPUT, PREFIX = LENGTHS = (
     "workload.output_tokens",
     "workload.shared_prefix_tokens",
 )
+# What is asked of every cell, not of a row.
+_LENGTHS_ALL = {*LENGTHS, "engine.max_model_len"}
 # Their memory depends on the prompt itself.
 _BY_PROMPT = ("transformers", "mlx")
 _LOADS = ("workload.users", "workload.request_rate")
@@ -118,7 +120,10 @@ def _cells(scenario: Scenario, x: Axis, longest: FloatArray) -> Cells:
 
 def row_of_loads(scenario: Scenario, x: Axis, index: int, services: Services) -> Prepared | Row:
     """All cells of a row over a load or a length."""
-    base = with_value(scenario, x.path, x.values[0])
+    takes = services.takes(scenario)
+    if not takes.any():
+        return no_row(index, len(x.values))
+    base = with_value(scenario, x.path, x.values[int(takes.argmax())])
     if _refused(base):
         return no_row(index, len(x.values))
     return _over_loads(base, x, index, services)
@@ -135,6 +140,7 @@ def only_cell(scenario: Scenario, index: int) -> Prepared | Row:
 
 def _over_loads(base: Scenario, x: Axis, index: int, services: Services) -> Prepared:
     cells = _cells(base, x, np.array(float(base.engine.longest_request)))
+    cells.allowed[:] &= services.takes(base)
     memory = memory_of(base, cells.prompt, cells.output, np.minimum(cells.prefix, cells.prompt - 1.0))
     service = services.of(base)
     if x.path in LENGTHS:
@@ -169,6 +175,7 @@ class SettingRows:
     _base: object = None
     _records: Sequence[Any] = ()
     _wanted: list[dict[str, Any] | None] = field(default_factory=list)
+    _sound: tuple[object, Sequence[bool]] | None = None
     _kept: _Settings | None = None
     _plans: _Planned | None = None
     _services: Services | None = None
@@ -203,10 +210,10 @@ class SettingRows:
         base = getattr(scenario, section)
         if not self._wanted:
             self._wanted = [_values(scenario, self.x, column) for column in range(len(self.x.values))]
-        wanted = next((values for values in self._wanted if values is not None), None)
-        if wanted is None:
+        sound = self._sound_columns(scenario)
+        if True not in sound:
             return None
-        some = base.model_copy(update=wanted)
+        some = base.model_copy(update=self._wanted[sound.index(True)])
         if _refused(scenario.model_copy(update={section: some})):
             return None
         if self._plans is None:
@@ -219,10 +226,30 @@ class SettingRows:
             engines = self._records_on(base) if self.x.path == "engine.max_model_len" else [some]
         longest = np.array([(engine or some).longest_request for engine in engines])
         cells = _cells(scenario, self.x, longest.astype(np.float64))
-        cells.allowed[:] &= np.array([values is not None for values in self._wanted])
+        cells.allowed[:] &= np.array(sound)
         lengths = cells.prompt, cells.output, np.minimum(cells.prefix, cells.prompt - 1.0)
         memory = memory_of_each(plans, longest, refuses_long(scenario), lengths)
         return _Settings(cells, memory, limits, places)
+
+    def _sound_columns(self, scenario: Scenario) -> Sequence[bool]:
+        """Whether each column's value is taken and contradicts nothing in the record that holds it.
+
+        What contradicts a value also contradicts all above or all below it: where both ends are sound
+        none is asked for.
+        """
+        section = self.x.path.partition(".")[0]
+        base = getattr(scenario, section)
+        if self._sound is None or self._sound[0] is not base:
+            taken = [column for column, values in enumerate(self._wanted) if values is not None]
+
+            def is_sound(column: int) -> bool:
+                record = base.model_copy(update=self._wanted[column])
+                return not _contradicts(scenario.model_copy(update={section: record}), self.x.path)
+
+            ends_are = all(is_sound(column) for column in {*taken[:1], *taken[-1:]})
+            good = {column for column in taken if ends_are or is_sound(column)}
+            self._sound = base, [column in good for column in range(len(self._wanted))]
+        return self._sound[1]
 
     def _planned(self, scenario: Scenario, some: Any) -> _Planned:
         """The memory plans of the columns, and what else they set; ``some`` stands for refused ones."""
@@ -273,7 +300,13 @@ def _refused(scenario: Scenario) -> bool:
     columns only, are looked at cell by cell.
     """
     problems = (p for p in check(scenario) if p.severity == "error")
-    return any(not set(p.paths) & {*LENGTHS, "engine.max_model_len"} for p in problems)
+    return any(not set(p.paths) & _LENGTHS_ALL for p in problems)
+
+
+def _contradicts(scenario: Scenario, path: str) -> bool:
+    """Whether an input contradicts another one; lengths are looked at cell by cell."""
+    problems = (set(p.paths) for p in check(scenario) if p.severity == "error")
+    return any(path in paths and not paths & _LENGTHS_ALL for paths in problems)
 
 
 def _with_lengths(service: Service, cells: Cells) -> Service:

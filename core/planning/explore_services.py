@@ -5,11 +5,13 @@ from typing import cast
 
 import numpy as np
 
+from core.errors import InvalidScenario
 from core.latency.points import at_acceptances, at_bandwidths
 from core.latency.protocol import StepPlan
 from core.latency.step import Plan
 from core.latency.textbook import TextbookPlan
 from core.planning.explore_axes import Axis
+from core.planning.explore_memory import BoolArray
 from core.serving.limits import batch_limits
 from core.serving.steady_state import Service, prepare
 from core.spec.change import get_value
@@ -27,6 +29,14 @@ class Services:
     x: Axis
     row_path: str
     _first: tuple[Scenario, Service] | None = None
+    _takes: BoolArray | None = None
+
+    def takes(self, scenario: Scenario) -> BoolArray:
+        """Which values of the columns their field takes at all."""
+        if self._takes is None:
+            columns = range(len(self.x.values))
+            self._takes = np.array([_is_taken(scenario, self.x, column) for column in columns])
+        return self._takes
 
     def of(self, scenario: Scenario) -> Service:
         """Of the row of a scenario."""
@@ -50,10 +60,20 @@ class Services:
         return replace(service, lengths=replace(service.lengths, token_budget=budget), max_num_seqs=seqs)
 
 
+def _is_taken(scenario: Scenario, x: Axis, column: int) -> bool:
+    try:
+        x.apply(scenario, column)
+    except InvalidScenario:
+        return False
+    return True
+
+
 def plan_over(scenario: Scenario, plan: StepPlan | TextbookPlan, x: Axis) -> StepPlan | TextbookPlan:
-    """The plan with a value of one of ``NO_MEMORY`` for each column."""
+    """The plan with a value of one of ``NO_MEMORY`` for each column; the plain formulas know no drafts."""
     values = np.array([float(cast(float, v)) for v in x.values])
     if isinstance(plan, TextbookPlan):
+        if x.path != BANDWIDTH:
+            return plan
         share = values / scenario.accelerator.memory_bandwidth_gbps
         return replace(plan, bandwidth=cast(float, plan.bandwidth * share))
     server_or_local = cast(Plan, plan)
