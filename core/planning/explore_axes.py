@@ -152,7 +152,7 @@ def axis_for(
         return _category(scenario, path)
     if path not in _NUMBERS:
         raise InvalidScenario(Problem("explore.axis", (path,), {"path": path}))
-    low, high = ends or _ends(scenario, path)
+    low, high = ends or _within_field(scenario, path, _ends(scenario, path))
     decades = _NUMBERS[path][2] if log is None else log
     if low <= 0:
         decades = False
@@ -162,6 +162,15 @@ def axis_for(
         whole = sorted({max(int(low), round(v)) for v in spread.tolist()})
         return Axis(path, tuple(whole), log=decades)
     return Axis(path, tuple(float(v) for v in spread.tolist()), log=decades)
+
+
+def _within_field(scenario: Scenario, path: str, ends: tuple[float, float]) -> tuple[float, float]:
+    """Ends that the field itself allows."""
+    part, _, name = path.partition(".")
+    meta = field_meta(type(getattr(scenario, part)), name)
+    least = -math.inf if meta.minimum is None else meta.minimum
+    most = math.inf if meta.maximum is None else meta.maximum
+    return max(ends[0], least), min(ends[1], most)
 
 
 def _ends(scenario: Scenario, path: str) -> tuple[float, float]:
