@@ -20,7 +20,8 @@ def speak(language: str) -> None:
         app.removeTranslator(now)
         now.setParent(None)
         now.deleteLater()
-    translator = QTranslator(app, objectName=_NAME)
+    translator = QTranslator(app)
+    translator.setObjectName(_NAME)
     place = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
     if language != "en" and translator.load(f"qtbase_{language}", place):
         app.installTranslator(translator)
