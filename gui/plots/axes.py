@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from PySide6.QtCore import QRectF
+from PySide6.QtGui import QColor
 
 from gui.plots.area import Panel
 from gui.plots.draw import Draw
@@ -57,6 +58,16 @@ def panel_title(
     place = draw.rect_of(x, y, panel.title, "caption_medium", "left")
     draw.fill(place.adjusted(-2, 1, 3, -1), draw.theme.canvas)
     draw.text(x, y, panel.title, draw.theme.ink2, role="caption_medium")
+
+
+def on_plate(draw: Draw, right: float, y: float, text: str, colour: QColor, bounds: QRectF) -> bool:
+    """A name over lines of other scenarios, on a plate of the ground; False where other names stand."""
+    place = draw.rect_of(right, y, text, "caption_semibold", "right")
+    if not bounds.adjusted(-1, -2, 1, 2).contains(place) or not draw.vacant(place):
+        return False
+    draw.fill(place.adjusted(-2, 1, 2, -1), draw.theme.canvas)
+    draw.text(right, y, text, colour, role="caption_semibold", align="right")
+    return True
 
 
 def empty_lines(draw: Draw, panels: list[Panel], lines: tuple[str, ...]) -> None:

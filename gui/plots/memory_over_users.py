@@ -4,7 +4,6 @@ from itertools import product
 
 import numpy as np
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QColor
 
 from core.memory.ledger import LineKey
 from core.planning.curves import LengthLine, WorkloadCurves
@@ -14,6 +13,7 @@ from core.spec.scenario import Scenario
 from core.units import memory_size, memory_unit, show_count, show_tokens, three_digits
 from core.words import counted
 from gui.plots.area import Curve, Look, Panel
+from gui.plots.axes import on_plate
 from gui.plots.base import Ghost, PlotPane, has_point, users_of
 from gui.plots.draw import Draw, crosses
 from gui.plots.grips import Grip
@@ -335,7 +335,7 @@ class MemoryOverUsers(PlotPane):
                 return True
         if own and self.ghosts:  # the lines of other scenarios give way to it
             for dy in (-12, 12, -18, 18, -25):
-                if _on_plate(draw, right, y + current.px(dy), text, colour, bounds):
+                if on_plate(draw, right, y + current.px(dy), text, colour, bounds):
                     return True
         return False
 
@@ -352,7 +352,7 @@ class MemoryOverUsers(PlotPane):
             draw.text_if_free(right, row, text, bad, panel.rect, role="caption_semibold", align="right")
             for row in rows
         ):
-            any(_on_plate(draw, right, row, text, bad, panel.rect) for row in rows)
+            any(on_plate(draw, right, row, text, bad, panel.rect) for row in rows)
 
     def _own_text(self, line: LengthLine) -> str:
         users, length = self.users_phrase(line.users), show_tokens(line.tokens)
@@ -436,16 +436,6 @@ def _until(x: FloatArray, y: FloatArray, stop: float) -> tuple[FloatArray, Float
     """The part of a curve up to ``stop``, with the point at ``stop`` itself."""
     inside = x < stop
     return np.append(x[inside], stop), np.append(y[inside], at(stop, x, y))
-
-
-def _on_plate(draw: Draw, right: float, y: float, text: str, colour: QColor, bounds: QRectF) -> bool:
-    """A name over lines of other scenarios, on a plate of the ground; False where other names stand."""
-    place = draw.rect_of(right, y, text, "caption_semibold", "right")
-    if not bounds.adjusted(-1, -2, 1, 2).contains(place) or not draw.vacant(place):
-        return False
-    draw.fill(place.adjusted(-2, 1, 2, -1), draw.theme.canvas)
-    draw.text(right, y, text, colour, role="caption_semibold", align="right")
-    return True
 
 
 def _ghost_line(ghost: Ghost, end: float) -> tuple[FloatArray, FloatArray]:
