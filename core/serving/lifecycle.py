@@ -117,15 +117,10 @@ def live(
     return loop.life(_solved(loop, near), quantiles)
 
 
-def lasting(
-    plan: StepPlan, lengths: Lengths, inside: FloatArray, roughly: bool = False
-) -> tuple[FloatArray, FloatArray]:
-    """Seconds of the expected life of ``live`` in an open loop, and its share (n,): nothing else of it.
-
-    ``roughly``: some percent off.
-    """
+def lasting(plan: StepPlan, lengths: Lengths, inside: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Seconds of the expected life of ``live`` in an open loop, and its share (n,): nothing else of it."""
     loop = _Open(plan, lengths, inside)
-    return loop.lasting(np.full(loop.n, _SHARE) if roughly else _solved(loop, None))
+    return loop.lasting(_solved(loop, None))
 
 
 def _solved(loop: "_Loop", near: FloatArray | None) -> FloatArray:

@@ -1,14 +1,12 @@
 """What arrivals meet in cells that each have lives of their own: the points of ``core.serving.met``, but
 only those that the answer stands on.
 
-Between two points a rate lies where the lower one carries no more and the upper one does; lives grow with
-those inside nearly in a straight line, so a line through the ends of what is left says where to look next.
-The ceiling is at the end, or at the last point before it; where what is carried falls before that, every
-point is worked out.
+Lives hardly get shorter with others inside, so x requests carry no more than x / life(1): points below
+rate × life(1) carry less than the rate, and those below ceiling × life(1) less than the ceiling.  All
+between these and where the rate is first carried are worked out: neither lives nor what is carried rise
+evenly, as steps are padded, prompts fill them, and short answers have more than one balance.
 """
 
-import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -23,7 +21,13 @@ from core.serving.lifecycle import Lengths, lasting, live
 FIRST, RATIO, MOST = 0.01, 1.25, 1e9  # requests inside
 POINTS = np.concatenate([[0.0], FIRST * RATIO ** np.arange(np.ceil(np.log(MOST / FIRST) / np.log(RATIO)))])
 _BLOCK = 2500  # lives worked out together: what fits the processor's cache
-_BY_LINES = 5  # looks; what is left is halved
+# Points looked at together from the last that cannot carry the rate, at first and after that.
+_FIRST_LOOK, _LOOK = 3, 3
+_NO_WAIT = 1e-13  # of a life: less is no queue
+_FULL = 1.0 - 1e-9
+# Others inside make no life shorter than this share of the one alone, unless its tokens are few: their
+# prompts wait for each other and are then read side by side.
+_SHORTEST, _FEW = 1.0 / RATIO, 4.0
 Places = NDArray[np.intp]
 
 
@@ -36,24 +40,22 @@ class Cells:
     room: FloatArray  # (n,)
     quantile: int
 
-    def lives(
-        self, cells: Places, inside: FloatArray, roughly: bool = False
-    ) -> tuple[FloatArray, FloatArray]:
+    def lives(self, cells: Places, inside: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Seconds of lives with ``inside`` requests in each of ``cells``, and the share that is decoding."""
         if len(cells) <= _BLOCK:
-            return self._block(cells, inside, roughly)
+            return self._block(cells, inside)
         starts = range(0, len(cells), _BLOCK)
-        parts = [self._block(cells[i : i + _BLOCK], inside[i : i + _BLOCK], roughly) for i in starts]
+        parts = [self._block(cells[i : i + _BLOCK], inside[i : i + _BLOCK]) for i in starts]
         total, share = zip(*parts, strict=True)
         return np.concatenate(total), np.concatenate(share)
 
-    def _block(self, cells: Places, inside: FloatArray, roughly: bool) -> tuple[FloatArray, FloatArray]:
+    def _block(self, cells: Places, inside: FloatArray) -> tuple[FloatArray, FloatArray]:
         if not len(cells):
             return np.empty(0), np.empty(0)
         plan = self.plan.part(cells) if isinstance(self.plan, PointsPlan) else self.plan
         lengths = part_of(self.lengths, cells)
-        if roughly or self.quantile == EXPECTED:
-            return lasting(plan, lengths, inside, roughly)
+        if self.quantile == EXPECTED:
+            return lasting(plan, lengths, inside)
         life = live(plan, lengths, inside, together=False)
         return life.total[self.quantile], life.share
 
@@ -120,81 +122,78 @@ def met_in_groups(
 
 def met_in_cells(cells: Cells, here: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Ceilings, requests inside at the rates ``here`` and the share that is decoding; arrays (n,)."""
-    room, every = cells.room, np.arange(len(here))
-    last = np.maximum(room - 1.0, 0.0)
-    upper = np.maximum(np.searchsorted(POINTS, last) - 1, 0)  # the last point before these
-    x = np.stack([POINTS[upper], last, room])
-    ends = np.minimum(x[[0, 2]] + 1.0, room)
-    total, share = (v.reshape(2, -1)[[0, 1, 1]] for v in cells.lives(np.tile(every, 2), ends.reshape(-1)))
-    rates = x / total
-    falls = rates[0] > rates[2]
-    carried = np.maximum.accumulate(rates, axis=0)
-    seen = between(here, carried, x)
-    near, ceiling = between(seen, x, share), carried[-1]
-    if (at := np.flatnonzero((here < rates[0]) & ~falls)).size:
-        top = np.stack([upper.astype(np.float64), x[0], total[0], share[0]])[:, at]
-        seen[at], near[at] = _searched(cells, here[at], at, top)
-    if (at := np.flatnonzero(falls)).size:
-        ceiling[at], seen[at], near[at] = _of_all_points(cells, here[at], at)
-    return ceiling, seen, near
+    table = _Table(cells)
+    last = table.rates[-1].copy()
+    load = np.minimum(here / last, _FULL)
+    # Where nobody waits for a place the ceiling says no more than that.
+    counts = waiting(load, cells.room) > _NO_WAIT
+    above = np.where(counts, table.under(last, _SHORTEST), table.points)
+    table.fill(above, table.points)
+    below = reached = table.under(here)
+    look = _FIRST_LOOK
+    while (still := (reached < above) & (reached <= table.first_over(here))).any():
+        beyond = np.where(still, reached + look, reached)
+        table.fill(reached, beyond)
+        reached, look = beyond, _LOOK
+    # What lies further below has to carry no more than the last point before the rate.
+    table.fill(table.under(table.most_within(here), _SHORTEST), below)
+    carried = np.maximum.accumulate(table.rates, axis=0)
+    seen = between(here, carried, table.found)
+    return carried[-1], seen, between(seen, table.found, table.share)
 
 
-def _searched(
-    cells: Cells, here: FloatArray, which: Places, top: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Requests inside and the share that is decoding, of rates below that of the point ``top`` in ``which``.
-
-    A point is (4, m): its number, requests inside, seconds of their life, and the share.  Those of the first
-    one, with nobody inside, are only worked out where they count.
+def waiting(load: FloatArray, room: FloatArray | float) -> FloatArray:
+    """Share of its life that a request waits for one of ``room`` places, of which ``load`` < 1 are taken:
+    Sakasegawa's approximation.
     """
-    m = len(which)
-    low, high = np.zeros((4, m)), top
-    low[2:] = cells.lives(which, np.minimum(cells.room[which], 1.0), roughly=True)
-    ends, open_ = np.empty((2, 4, m)), np.arange(m)
-    for look in itertools.count():
-        still = high[0] - low[0] > 1.0
-        ends[:, :, open_[~still]] = low[:, ~still], high[:, ~still]
-        open_, low, high = open_[still], low[:, still], high[:, still]
-        if not open_.size:
-            break
-        rate, at = here[open_], which[open_]
-        number = _next_look(rate, low, high) if look < _BY_LINES else np.floor(0.5 * (low[0] + high[0]))
-        x = POINTS[number.astype(np.intp)]
-        point = np.stack([number, x, *cells.lives(at, np.minimum(x + 1.0, cells.room[at]))])
-        less = x <= rate * point[2]
-        low, high = np.where(less, point, low), np.where(less, high, point)
-    low, high = ends
-    if (at := np.flatnonzero(low[0] == 0.0)).size:
-        low[2:, at] = cells.lives(which[at], np.minimum(cells.room[which[at]], 1.0))
-    least = low[1] / low[2]
-    part = (here - least) / (high[1] / high[2] - least)
-    return low[1] + part * (high[1] - low[1]), low[3] + part * (high[3] - low[3])
+    return np.asarray(load ** (np.sqrt(2 * (room + 1)) - 1) / ((1 - load) * room))
 
 
-def _next_look(here: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """The number of the point to work out between two: a straight line of lives carries ``here`` there."""
-    short, over = np.maximum(here * low[2] - low[1], 0.0), high[1] - here * high[2]
-    x = low[1] + short / (short + over) * (high[1] - low[1])
-    number = np.where(x > FIRST, 1.0 + np.log(np.maximum(x, FIRST) / FIRST) / math.log(RATIO), x / FIRST)
-    # Beside an end it is that end's neighbour that closes the gap.
-    number = np.where(number - low[0] < 1.0, low[0] + 1.0, np.rint(number))
-    return np.asarray(np.maximum(np.minimum(number, high[0] - 1.0), low[0] + 1.0))
+class _Table:
+    """The points of n cells (P, n), the last two without and with a queue for room; what has not been
+    worked out yet carries nothing.
+    """
 
+    def __init__(self, cells: Cells) -> None:
+        self._cells, room = cells, cells.room
+        last, n = np.maximum(room - 1.0, 0.0), len(room)
+        self._below = POINTS[: max(int(np.searchsorted(POINTS, last.max())), 1)]
+        # Those of each cell that lie below L - 1.
+        self.points = np.minimum(np.searchsorted(POINTS, last, "right"), len(self._below))
+        beyond = self._below[:, None] > last
+        self.found = np.concatenate([np.where(beyond, last, self._below[:, None]), last[None], room[None]])
+        ends = cells.lives(np.tile(np.arange(n), 2), np.concatenate([np.minimum(room, 1.0), room]))
+        total, share = (values.reshape(2, n) for values in ends)
+        self._known = np.concatenate([beyond, np.ones((2, n), dtype=bool)])
+        self.rates = np.where(self._known, self.found / total[1], 0.0)
+        self.share = np.where(self._known, share[1], share[0])
+        self._known[0] = True
+        self._alone = np.where(np.asarray(cells.lengths.output) > _FEW, total[0], 0.0)
 
-def _of_all_points(
-    cells: Cells, here: FloatArray, which: Places
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """``met_in_cells`` for some of the cells, from every point."""
-    room = cells.room[which]
-    last = np.maximum(room - 1.0, 0.0)
-    below = POINTS[: np.searchsorted(POINTS, last.max())]
-    found = np.concatenate([np.minimum(below[:, None], last), last[None], room[None]])
-    inside = np.minimum(found + 1.0, room)
-    lives = cells.lives(np.tile(which, len(found)), inside.reshape(-1))
-    total, share = (values.reshape(found.shape) for values in lives)
-    carried = np.maximum.accumulate(found / total, axis=0)
-    seen = between(here, carried, found)
-    return carried[-1], seen, between(seen, found, share)
+    def under(self, rates: FloatArray, share: float = 1.0) -> Places:
+        """The number (n,) of the last point that carries no more than ``rates``, if no life is shorter than
+        ``share`` of the one alone.
+        """
+        return np.asarray(np.searchsorted(self._below, rates * share * self._alone, "right") - 1)
+
+    def fill(self, first: Places, beyond: Places) -> None:
+        """Work out the points from ``first`` (n,) to before ``beyond`` (n,)."""
+        number = np.arange(len(self._below))[:, None]
+        wanted = (number >= first) & (number < beyond) & ~self._known[:-2]
+        at, which = np.nonzero(wanted)
+        total, self.share[at, which] = self._cells.lives(which, self._below[at] + 1.0)
+        self.rates[at, which] = self._below[at] / total
+        self._known[at, which] = True
+
+    def first_over(self, rates: FloatArray) -> Places:
+        """The number (n,) of the first point that is known to carry more than ``rates``; P where none is."""
+        over = self.rates > rates
+        return np.where(over.any(axis=0), over.argmax(axis=0), len(over))
+
+    def most_within(self, rates: FloatArray) -> FloatArray:
+        """The most (n,) that is carried before the first point that carries more than ``rates``."""
+        number = np.arange(len(self.rates))[:, None]
+        return np.asarray(np.where(number < self.first_over(rates), self.rates, 0.0).max(axis=0))
 
 
 def between(at: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:

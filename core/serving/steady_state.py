@@ -24,6 +24,7 @@ from core.serving.lifecycle import EVERY, Lengths, Life, Quantiles, live
 from core.serving.limits import batch_limits, occupancy
 from core.serving.load import LoadCurve, Phase
 from core.serving.met import met, repeated
+from core.serving.met_cells import waiting
 from core.serving.policies import policy_of
 from core.serving.textbook_load import textbook_closed, textbook_open
 from core.spec.calibration import Calibration
@@ -219,8 +220,7 @@ def open_loop(
         life = _own_quantile(life, n)
     load = here / found.ceiling
     waits = np.minimum(load, 1 - 1e-9)
-    # Waiting for one of many places: Sakasegawa's approximation.
-    queue = life.total / limit * waits ** (np.sqrt(2 * (limit + 1)) - 1) / (1 - waits)
+    queue = life.total * waiting(waits, limit)
     over = load >= 1.0
     queue[over] = np.inf
     stable = ~over[quantiles.index(EXPECTED)]
