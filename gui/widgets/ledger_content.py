@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from core.explain.ledger_names import line_name
 from core.memory import sglang, tensorrt_llm
+from core.memory.capacity import at_least
 from core.memory.ledger import Ledger, LineKey
 from core.results import Estimate
 from core.units import hundredths, memory_size, memory_unit, show_count
@@ -64,9 +65,8 @@ def _cent() -> float:
 
 
 def counted_users(estimate: Estimate) -> int:
-    """Users that an account which does not fit counts."""
-    work = estimate.scenario.workload
-    return work.users if work.load == "users" else 1
+    """Users that the account of what does not start counts: those that need room for it to start."""
+    return at_least(estimate.scenario)
 
 
 def _caption(estimate: Estimate, words: Words) -> str:

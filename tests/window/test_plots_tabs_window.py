@@ -140,7 +140,7 @@ def test_the_account_and_the_plot_of_what_does_not_start_agree(qtbot: QtBot, com
     point = complete.estimation.estimate
     assert point.speed is None
     rows = [row.name for row in complete.workspace.ledger.account.rows]
-    assert "KV cache, 16 users" in rows
+    assert "KV cache, 1 user" in rows  # the others may wait
     curves = complete.estimation.curves
-    needed = float(np.interp(16.0, curves.memory_users, curves.memory.bytes))
+    needed = float(np.interp(1.0, curves.memory_users, curves.memory.bytes))
     assert needed == pytest.approx(point.ledger.needed_bytes, rel=1e-3)
