@@ -15,6 +15,7 @@ from core.estimator import estimate
 from core.files import scenario_file
 from core.planning.explore import RESULTS, result_of
 from core.planning.explore_axes import Axis, axis_for
+from core.planning.explore_columns import only_cell
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui import theme as themes
@@ -200,12 +201,14 @@ def test_a_long_exploration_sharpens_and_can_be_stopped(
 def test_the_first_picture_is_worked_out_in_rows(
     explore: ExploreWorkspace, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows in one call each, and no estimate a cell."""
+    """Rows in one call each, and no cell by itself."""
     picture = explore.map.picture
     assert picture is not None
     assert len(picture.y.values) >= 100
     asked: list[Scenario] = []
-    monkeypatch.setattr("core.planning.explore.estimate", lambda one: asked.append(one) or estimate(one))
+    monkeypatch.setattr(
+        "core.planning.explore.only_cell", lambda one, index: asked.append(one) or only_cell(one, index)
+    )
     *_, last = _pictures(scenario, picture.x, picture.y, picture.result)
     assert last is not None and last.share == 1 and np.isfinite(last.values).any()
     assert len(asked) <= len(picture.y.values)
