@@ -14,7 +14,7 @@ from core import console
 from core.catalog.accelerators import accelerator_problems, search_accelerators
 from core.catalog.calibrations import use_folders
 from core.catalog.entries import use_own
-from core.catalog.models import model_problems, search_models
+from core.catalog.models import CatalogModel, load_model, model_problems, search_models
 from core.cli_calibration import add_commands as add_calibration_commands
 from core.cli_calibration import of_records, validate_runs
 from core.cli_evidence import add_commands as add_evidence_commands
@@ -143,7 +143,7 @@ def _validate(options: argparse.Namespace, words: Words) -> str:
 
 def _models(options: argparse.Namespace, words: Words) -> str:
     query = " ".join(options.query)
-    found = search_models(query)
+    found = [_sized(model) for model in search_models(query)]
     _complain_of_own(model_problems(), words)
     if options.json:
         return to_json([dataclasses.asdict(model) for model in found])
@@ -191,6 +191,18 @@ def _listing(head: list[str], rows: list[list[str]], query: str, right: Sequence
     if not rows:
         raise NotFound(Problem("nothing_found", values={"query": shortened(query)}))
     return "\n".join(table([head, *rows], right)) + "\n"
+
+
+def _sized(model: CatalogModel) -> CatalogModel:
+    """With the parameters of its architecture where the user's own entry does not count them."""
+    if model.parameters:
+        return model
+    from core.model.parameters import active_parameters, stored_parameters
+
+    arch = load_model(model.id).architecture
+    return dataclasses.replace(
+        model, parameters=stored_parameters(arch), active_parameters=active_parameters(arch)
+    )
 
 
 def _billions(stored: int, active: int) -> str:

@@ -22,8 +22,8 @@ _MAX_TEXT = 300
 class CatalogModel:
     """What a list shows of a model.
 
-    ``parameters`` are stored, ``active_parameters`` are read for one token; where a user's file does not
-    say, those of the architecture.
+    ``parameters`` are stored, ``active_parameters`` are read for one token; 0 where a user's file
+    does not say.
     """
 
     id: str
@@ -96,19 +96,15 @@ def _user_entry(entry: Entry, place: str) -> Entry:
     name = _text(entry.get("name")) or _text(entry.get("id"))
     if not name:
         raise InvalidScenario(Problem("catalog.no_name", ("name",), {"file": place}))
-    # Only needed for entries of the user, as is the reader of configurations.
-    from core.model.parameters import active_parameters, stored_parameters
-
     model = _build({**entry, "name": name})
-    arch = model.architecture
     return {
         **entry,
         "id": _text(entry.get("id"), name) or name,
         "name": name,
         "family": model.family,
         "aliases": list(texts(entry.get("aliases"))),
-        "parameters": _count(entry.get("parameters")) or stored_parameters(arch),
-        "parameters_active": _count(entry.get("parameters_active")) or active_parameters(arch),
+        "parameters": _count(entry.get("parameters")),
+        "parameters_active": _count(entry.get("parameters_active")),
         "max_context": model.max_context,
         "released": model.released,
         "published_weight_format": model.published_weight_format,

@@ -57,9 +57,12 @@ def best_measured(state: Recommendation) -> Phrase | None:
 
 
 def between(times: Range) -> Phrase:
-    """ "45 to 140 ms", both ends in the unit of the greater."""
+    """ "45 to 140 ms", both ends in the unit of the greater; once where they read alike."""
     high = show_time(times.high)
-    values = {"low": time_in(times.low, high.unit), "high": high.number, "unit": high.unit}
+    low = time_in(times.low, high.unit)
+    if low == high.number:
+        return Phrase("recommend.once", {"time": high})
+    values = {"low": low, "high": high.number, "unit": high.unit}
     return Phrase("recommend.between", values)
 
 

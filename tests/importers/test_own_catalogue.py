@@ -10,14 +10,13 @@ from core import cli
 from core.catalog.accelerators import forget as forget_devices
 from core.catalog.accelerators import load_accelerator
 from core.catalog.entries import use_own
-from core.catalog.models import all_models, load_model
 from core.catalog.models import forget as forget_models
+from core.catalog.models import load_model
 from core.errors import NotFound
 from core.evidence.naming import device_of, model_of
 from core.files.opening import paste_document
 from core.files.user_catalogue import save_accelerator, save_model
 from core.importers.local_hardware import hardware_of, parse_nvidia_smi
-from core.model.parameters import active_parameters, stored_parameters
 
 
 @pytest.fixture
@@ -81,11 +80,19 @@ def test_the_command_line_takes_the_folder_of_the_user(
     assert json.loads(capsys.readouterr().out)["scenario"]["model"]["name"] == "house-brew:9b"
 
 
-def test_a_model_given_by_its_architecture_is_listed_with_its_size(own: Path) -> None:
-    (found,) = [model for model in all_models() if model.name == "house-brew:9b"]
-    arch = load_model("Qwen3-8B").architecture
-    assert found.parameters == stored_parameters(arch) > 8e9
-    assert found.active_parameters == active_parameters(arch) > 7e9
+def test_a_model_given_by_its_architecture_is_listed_with_its_size(
+    own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (file,) = (own / "models").glob("*.json")
+    entry = json.loads(file.read_text("utf-8"))
+    given = [entry.pop(key) for key in ("parameters", "parameters_active")]
+    file.write_text(json.dumps(entry), "utf-8")
+    forget_models()
+    monkeypatch.setattr(cli, "catalogue_folder", lambda: own)
+    assert cli.main(["models", "house", "brew", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)[0]
+    assert [found["parameters"], found["active_parameters"]] == given
+    assert given[0] > 8e9
 
 
 @pytest.mark.parametrize("command", ["models", "accelerators"])
