@@ -33,8 +33,8 @@ def bare_environ(home: str) -> dict[str, str]:
     }
 
 
-def run(command: list[str], folder: str, environ: dict[str, str]) -> bytes:
-    """Output of a command that must succeed in time and say nothing on the error stream."""
+def run(command: list[str], folder: str, environ: dict[str, str], silent: bool = True) -> bytes:
+    """Output of a command that must succeed in time and, if ``silent``, say nothing on the error stream."""
     try:
         done = subprocess.run(
             command, cwd=folder, env=environ, capture_output=True, check=False, timeout=PATIENCE_S
@@ -42,7 +42,7 @@ def run(command: list[str], folder: str, environ: dict[str, str]) -> bytes:
     except subprocess.TimeoutExpired as error:
         sys.stdout.write((error.stderr or b"").decode(errors="replace"))
         raise SystemExit(f"   {' '.join(command)}: not done after {PATIENCE_S} s") from None
-    if done.returncode or done.stderr.strip():
+    if done.returncode or (silent and done.stderr.strip()):
         sys.stdout.write(done.stderr.decode(errors="replace"))
         raise SystemExit(f"   {' '.join(command)}: status {done.returncode}")
     return done.stdout
@@ -93,7 +93,7 @@ def main() -> int:
                 )
         print(f"   estimates of {len(SAMPLES)} samples equal the source tree's")
         for arguments in commands():
-            run([str(BINARY), *arguments], folder, environ)
+            run([str(BINARY), *arguments], folder, environ, silent=False)  # what a run lacks is told there
         print(f"   {len(commands())} commands and pictures done")
     return 0
 
