@@ -113,7 +113,9 @@ def _value(kind: Any, tree: Any, book: Book) -> object:
         return kind.model_validate_json(json.dumps(tree))
     if dataclasses.is_dataclass(kind):
         hints = _hints(cast(type, kind))
-        given = {f.name: _value(hints[f.name], tree[f.name], book) for f in dataclasses.fields(kind)}
+        # A field that an older file does not know has a default.
+        fields = [f for f in dataclasses.fields(kind) if f.name in tree or f.default is dataclasses.MISSING]
+        given = {f.name: _value(hints[f.name], tree[f.name], book) for f in fields}
         return kind(**given)  # type: ignore[operator]
     return _scalar(kind, tree)
 

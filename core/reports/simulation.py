@@ -58,7 +58,7 @@ def _meeting(result: SimulationResult) -> Phrase:
     """Of whom the share is, where the rates are of others: those who came late are still waiting."""
     share = percent(result.meeting)
     came, ended = result.time_to_first_token.count, result.answered
-    if came and abs(ended / came - 1.0) <= _ABOUT:
+    if not ended or (came and abs(ended / came - 1.0) <= _ABOUT):
         return Phrase("simulate.detail.meeting", {"share": share})
     values = {"share": share, "came": show_count(came), "ended": show_count(ended)}
     return Phrase("simulate.detail.meeting_of", values)

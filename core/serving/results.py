@@ -71,7 +71,6 @@ class SimulationResult:
     queue: Distribution  # s before the first step
     requests_per_second: float
     output_tokens_per_second: float
-    answered: int  # requests that rates and goodput are of: those whose answer ended after the warm-up
     goodput: float  # of these, requests a second that meet both targets
     meeting: float  # share of the requests that came after the warm-up that meet both targets
     meeting_first_token: float
@@ -92,6 +91,8 @@ class SimulationResult:
     reading_share: float  # of the busy time, in steps with prompts
     over: Over
     records: Records
+    # Requests that rates and goodput are of: those whose answer ended after the warm-up; 0 in old files.
+    answered: int = 0
 
 
 def summarise(

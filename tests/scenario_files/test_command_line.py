@@ -60,7 +60,7 @@ def test_the_steps_say_what_they_hold(samples: list[Path]) -> None:
     told = estimate_text(point, Words("en"))
     decoding = re.search(r"Decode: one step of ([\d.]+) requests takes ([\d.]+) ms", told)
     assert decoding is not None
-    assert float(decoding[1]) == pytest.approx(point.speed.running, rel=0.005)  # one copy
+    assert float(decoding[1]) == pytest.approx(point.speed.decode.requests, rel=0.005)
     assert float(decoding[2]) == pytest.approx(1e3 * point.speed.decode.seconds, rel=0.005)
     chunk = show_tokens(point.speed.prefill.prompt_tokens)
     assert f"Prefill: one step of {chunk} prompt tokens and nothing else takes" in told

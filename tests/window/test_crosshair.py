@@ -60,9 +60,8 @@ def test_the_spread_of_a_simulation_reads_the_share(qtbot: QtBot, complete: Main
     page = complete.stack.page("simulate")
     qtbot.waitUntil(lambda: complete.stack.settled() and page.shot is not None, timeout=60_000)  # type: ignore[attr-defined]
     page.show_tab("percentiles")  # type: ignore[attr-defined]
-    QApplication.processEvents()
     spread = page.pages.spread  # type: ignore[attr-defined]
-    spread.grab()
+    qtbot.waitUntil(lambda: bool(spread.grab() and spread._drawn), timeout=60_000)
     frame, kind, values, factor = spread._drawn[0]
     assert kind == "first_token"
     middle = float(np.median(values))
