@@ -38,7 +38,7 @@ from core.spec.architecture import (
     SparseIndexer,
 )
 from core.spec.change import with_values
-from core.spec.checks import check
+from core.spec.checks import check, unsupported
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.model import Model
 from core.spec.scenario import Scenario
@@ -241,7 +241,8 @@ def assert_sound(point: Estimate) -> None:
     for note in point.notes:
         assert_said(WORDS.problem(note))
     speed = point.speed
-    assert (speed is None) == (point.verdict.state == "bad")
+    refused = unsupported(point.scenario) is not None  # figures are told, and that it cannot run
+    assert (speed is None or refused) == (point.verdict.state == "bad")
     if speed is None:
         return
     for name in ("time_to_first_token", "time_per_output_token", "output_throughput", "request_throughput"):
