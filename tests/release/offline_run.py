@@ -208,7 +208,9 @@ def run_window(folder: Path, bait: Path) -> int:
 
     answers = Answers(folder / "given")
     answers.folder.mkdir()
-    for file, language in ((SAMPLES[-1], "en"), (bait, "zh_CN")):
+    opened = folder / "opened.json"  # a copy: Save is triggered, too
+    opened.write_bytes(SAMPLES[-1].read_bytes())
+    for file, language in ((opened, "en"), (bait, "zh_CN")):
         paths = Paths(folder / "settings", folder / "data")
         window = start(application(), paths, file, language=language).window
         answers.stand_in_for(window.dialogs)
