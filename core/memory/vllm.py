@@ -165,8 +165,8 @@ def variants_over(scenario: Scenario, path: str, values: Sequence[float]) -> Var
     engine, device, rules = scenario.engine, scenario.accelerator, band(scenario.engine.version)
     share: float | NDArray[np.float64] = engine.gpu_memory_utilization
     ones = np.ones(len(values), dtype=np.int64)
-    activations, batched, batch = one.fixed["activations"] * ones, one.batched_tokens * ones, ones
-    batch = ones * (one.batch or 0)
+    activations, batched = one.fixed["activations"] * ones, one.batched_tokens * ones
+    batch = (one.batch or 0) * ones
     if path == "engine.gpu_memory_utilization":
         share = np.array(values, dtype=np.float64)
     else:

@@ -20,9 +20,14 @@ def report_title(scenario: Scenario, words: Words) -> str:
     subject = (scenario.model.name, scenario.accelerator.name, scenario.deployment.accelerators)
     if sample is not None and sample[1] == subject:
         return words(sample[0])
-    model, device, count = subject
+    return described(scenario, words)
+
+
+def described(scenario: Scenario, words: Words) -> str:
+    """By model and devices: "Qwen3-32B on 2 × RTX 5090"."""
+    device, count = scenario.accelerator.name, scenario.deployment.accelerators
     hardware = device if count == 1 else f"{show_count(count)} × {device}"
-    return words("window.scenario_title", model=model, hardware=hardware)
+    return words("window.scenario_title", model=scenario.model.name, hardware=hardware)
 
 
 @cache

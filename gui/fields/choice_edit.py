@@ -16,6 +16,7 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import (
+    QColor,
     QCursor,
     QEnterEvent,
     QKeyEvent,
@@ -105,6 +106,28 @@ def draw_editor(
     painter.setBrush(ground)
     inset = wide / 2
     painter.drawRoundedRect(box.adjusted(inset, inset, -inset, -inset), 5 - inset, 5 - inset)
+
+
+def draw_opener(
+    widget: QWidget, text: str, colour: QColor, icon: str, *, invalid: bool, warned: bool
+) -> None:
+    """An editor whose value is chosen elsewhere: what is chosen, and the sign of what a click opens."""
+    t = theme()
+    with QPainter(widget) as painter:
+        box = QRectF(widget.rect())
+        draw_editor(
+            painter,
+            box,
+            focused=widget.hasFocus(),
+            hovered=widget.underMouse(),
+            enabled=widget.isEnabled(),
+            invalid=invalid,
+            warned=warned,
+        )
+        size = t.px(14)
+        paint.text(painter, box.adjusted(8, 0, -size - 12, 0), text, t.font("body"), colour)
+        at = QPointF(round(box.right() - size - 7), round(box.center().y() - size / 2))
+        icons.draw(painter, icon, at, t.ink2, size)
 
 
 class ChoiceEdit(QComboBox):

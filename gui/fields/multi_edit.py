@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPaintEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
-from gui import icons
-from gui.fields.choice_edit import Choice, draw_editor
+from gui.fields.choice_edit import Choice, draw_opener
 from gui.theme import theme
-from gui.widgets import paint
 
 Group = tuple[str, Sequence[Choice]]  # name of a submenu, "" for entries of the menu itself
 
@@ -148,23 +146,8 @@ class MultiEdit(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Ground, what is chosen, chevron."""
-        t = theme()
-        with QPainter(self) as painter:
-            box = QRectF(self.rect())
-            draw_editor(
-                painter,
-                box,
-                focused=self.hasFocus(),
-                hovered=self.underMouse(),
-                enabled=self.isEnabled(),
-                invalid=self._marked,
-                warned=self._warned,
-            )
-            size = t.px(14)
-            colour = t.ink if self._values else t.ink2
-            paint.text(painter, box.adjusted(8, 0, -size - 12, 0), self.text(), t.font("body"), colour)
-            at = QPointF(round(box.right() - size - 7), round(box.center().y() - size / 2))
-            icons.draw(painter, "chevron_down", at, t.ink2, size)
+        colour = theme().ink if self._values else theme().ink2
+        draw_opener(self, self.text(), colour, "chevron_down", invalid=self._marked, warned=self._warned)
 
 
 class _StayingMenu(QMenu):

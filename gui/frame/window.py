@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 from core.errors import Problem
 from core.results import Estimate
 from core.spec.scenario import Scenario
-from core.units import show_bytes, show_count
+from core.units import show_bytes
 from core.words import Words
 from gui import theme as themes
 from gui.actions import COMMANDS, ActionId, Actions
@@ -318,9 +318,9 @@ class MainWindow(QWidget):
 
     def _describe(self, scenario: Scenario) -> str:
         """What to call a scenario that has outgrown its name."""
-        count, device = scenario.deployment.accelerators, scenario.accelerator.name
-        hardware = device if count == 1 else f"{show_count(count)} × {device}"
-        return self.words("window.scenario_title", model=scenario.model.name, hardware=hardware)
+        from core.reports.title import described
+
+        return described(scenario, self.words)
 
     def _on_edit(self) -> None:
         if "file" in self.workspace.messages.pass_on():

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QSizePolicy
 
 from core.spec.scenario import Scenario
@@ -11,14 +11,13 @@ from core.words import Words
 from gui import icons
 from gui.document import Document
 from gui.fields.binder import build as bind
-from gui.fields.choice_edit import Choice, draw_editor
+from gui.fields.choice_edit import Choice, draw_opener
 from gui.fields.row import FieldRow
 from gui.fields.segmented import Segmented
 from gui.forms import choices
 from gui.forms.row_group import Item, MoreRows, RowGroup
 from gui.forms.stands_for import stands_for
 from gui.theme import theme
-from gui.widgets import paint
 from gui.workspaces.settings_form import SettingsForm
 
 _LOADS = ("users", "requests", "trace")
@@ -59,22 +58,8 @@ class TraceEdit(QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Name, and the sign for opening."""
         t = theme()
-        with QPainter(self) as painter:
-            box = QRectF(self.rect())
-            draw_editor(
-                painter,
-                box,
-                focused=self.hasFocus(),
-                hovered=self.underMouse(),
-                enabled=self.isEnabled(),
-                invalid=self._marked,
-                warned=self._warned,
-            )
-            size = t.px(14)
-            said, colour = (self.text(), t.ink) if self.text() else (self._nothing, t.ink3)
-            paint.text(painter, box.adjusted(8, 0, -size - 12, 0), said, t.font("body"), colour)
-            at = QPointF(round(box.right() - size - 7), round(box.center().y() - size / 2))
-            icons.draw(painter, "open", at, t.ink2, size)
+        said, colour = (self.text(), t.ink) if self.text() else (self._nothing, t.ink3)
+        draw_opener(self, said, colour, "open", invalid=self._marked, warned=self._warned)
 
 
 class SimulateForm(SettingsForm):
