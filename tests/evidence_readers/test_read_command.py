@@ -43,7 +43,7 @@ def test_in_chinese(capsys) -> None:
     status, out, _ = run(capsys, FIXTURES / "vllm_serve_2026.json", "--lang", "zh_CN")
     assert status == 0
     assert "每 token 时间 (TPOT)" in out and "5.50 ms" in out
-    assert "文件中的时间以 ms 计，此处以 s 计。" in out
+    assert "文件中的时间以 ms 计。" in out
     assert "vllm_serve_2026.json:1: 100 个请求中有 2 个失败，数据只含其余请求。" in out
     assert "1 条记录" in out and "全部同时到达" in out
 
@@ -55,7 +55,7 @@ def test_as_json(capsys) -> None:
     (one,) = tree["runs"]
     assert one["setting"]["request_rate"] == "inf"
     assert one["figures"]["time_per_output_token"]["p99"] == pytest.approx(0.036)
-    assert "Times are in ms in the file, in s here." in one["conversions_told"]
+    assert "Times in the file are in ms." in one["conversions_told"]
     assert from_tree(one).origin.tool == "vllm_serve"
     (problem,) = tree["problems"]
     assert problem["file"] == "vllm_serve_2024.json" and problem["line"] == 1
