@@ -122,25 +122,36 @@ class Plan:
         ``reading`` and ``gained`` (N,): times of a byte and tokens of a step over those of the plan.
         """
         work = self.features(decoding, context, prefill, history)
+        return self.seconds_of(rows, work, decoding, reading, gained)
+
+    def seconds_of(
+        self,
+        rows: slice | int,
+        work: FloatArray,
+        decoding: FloatArray,
+        reading: FloatArray | None = None,
+        gained: FloatArray | None = None,
+    ) -> FloatArray:
+        """Seconds ([Q,] [A,] N) of steps by their features ``work`` ([A,] K, N), ``decoding`` ([A,] N)."""
         scaled = self.seconds_per[rows] @ work
         if reading is not None:
             scaled[..., len(self.operators.rows) :, :] *= reading
         kernels = self._joined(scaled)
         total = kernels.sum(axis=-2)
-        total += self.fixed[rows] @ work
+        total += (self.fixed[rows][..., None, :] @ work)[..., 0, :]
         if self.prefill_row is not None and self.decode_rows:
             reading = kernels[..., self.decode_rows[0], :]
             for row in self.decode_rows[1:]:
                 reading = reading + kernels[..., row, :]
             total += self.mixed[rows] * np.minimum(reading, kernels[..., self.prefill_row, :])
         if self.operators.exchanges:
-            tokens = work[TOKENS]
+            tokens = work[..., TOKENS : TOKENS + 1, :]
             ring = self.ring_start[rows] + self.ring[rows] * tokens
             total += np.minimum(self.direct[rows] * tokens, ring).sum(axis=-2)
         if rows == BOUND or (isinstance(rows, slice) and rows.start == BOUND):
             return np.asarray(total)
         beyond = decoding > self.padding.largest
-        prompts = work[PREFILLS] * (work[TOKENS] > self.padding.largest_prompt)
+        prompts = work[..., PREFILLS, :] * (work[..., TOKENS, :] > self.padding.largest_prompt)
         outside = self.ungraphed[rows] * (1.0 if self.eager else np.maximum(prompts, beyond))
         total = smooth_max(total, outside, _GRAPH_P)
         sent = decoding if gained is None else decoding * gained
