@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build"
 OUTPUT = BUILD / "frozen"
 PROGRAM = OUTPUT / "inferometer"
+BUNDLE = "Inferometer.app"  # on macOS, beside the folder
 STAMP = BUILD / "frozen.stamp"
 MOST_BYTES = 175 * 10**6
 # Time stamps in archives and packages when no history says better: the first day of 2026.
@@ -95,7 +96,7 @@ def tidy(program: Path, work: Path, bare: bool) -> None:
     files = origins["files"]
     if not bare:
         carrier = next(source for name, source in files.items() if name.startswith(signatures.LIBRARY))
-        files |= dict.fromkeys(signatures.place(program / "_internal"), carrier)
+        files |= dict.fromkeys(signatures.files(work / "made"), carrier)
     licences.collect(program / "_internal", files, origins["modules"])
     remove_empty_folders(program)
 
@@ -120,6 +121,7 @@ def build(output: Path = OUTPUT, work: Path = BUILD / "work", entry: Path | None
     }
     if entry is None:
         records.write(work / "made", records.texts())
+        signatures.write(work / "made")
     else:
         environ["INFEROMETER_FREEZE_ENTRY"] = str(entry)
     done = subprocess.run(
@@ -133,7 +135,16 @@ def build(output: Path = OUTPUT, work: Path = BUILD / "work", entry: Path | None
         print("   " + "\n   ".join(missed))
         return 1
     tidy(output / "inferometer", work, bare=entry is not None)
+    share_licences(output)
     return 0
+
+
+def share_licences(output: Path) -> None:
+    """The bundle that macOS starts is made before the texts are collected: they go into it as well."""
+    bundled = output / BUNDLE / "Contents/Resources"
+    if bundled.is_dir():
+        texts = Path("resources", "licences")
+        shutil.copytree(output / "inferometer/_internal" / texts, bundled / texts, dirs_exist_ok=True)
 
 
 def make_icons(folder: Path) -> None:

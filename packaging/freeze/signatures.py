@@ -5,6 +5,7 @@ Its library carries the sources, and would decode and compile them at every star
 
 import json
 import py_compile
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,11 +29,11 @@ def sources() -> dict[str, str]:
     return found
 
 
-def place(program: Path) -> list[str]:
-    """Put them into the folder of a frozen program; returns their places in it."""
-    placed = []
+def write(into: Path) -> None:
+    """Compile them into a folder laid out as the frozen program's; the specification takes them there."""
+    shutil.rmtree(into / FOLDER, ignore_errors=True)
     for name, source in sources().items():
-        target = (program / FOLDER / name).with_suffix(".pyc")
+        target = (into / FOLDER / name).with_suffix(".pyc")
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "module.py")
@@ -40,5 +41,8 @@ def place(program: Path) -> list[str]:
             mode = py_compile.PycInvalidationMode.UNCHECKED_HASH  # of its contents: no time stamp
             py_compile.compile(str(file), str(target), dfile=name, doraise=True, invalidation_mode=mode)
         target.chmod(0o644)
-        placed.append(target.relative_to(program).as_posix())
-    return placed
+
+
+def files(into: Path) -> list[str]:
+    """Their places in that folder, and in a frozen program."""
+    return sorted(path.relative_to(into).as_posix() for path in (into / FOLDER).rglob("*.pyc"))

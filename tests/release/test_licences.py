@@ -214,3 +214,18 @@ class TestFrozen:
             [str(program), "estimate", str(sample)], capture_output=True, check=False, cwd=tmp_path
         )
         assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_bundle_of_macos_gets_the_texts(tmp_path: Path) -> None:
+    build = script("freeze", "build.py")
+    place = Path("resources", "licences")
+    texts = tmp_path / "inferometer" / "_internal" / place
+    inside = tmp_path / build.BUNDLE / "Contents" / "Resources" / place
+    build.share_licences(tmp_path)  # on other systems there is none
+    assert not (tmp_path / build.BUNDLE).exists()
+    inside.mkdir(parents=True)
+    (inside / "parts.json").write_text("{}")
+    (texts / "packages").mkdir(parents=True)
+    (texts / "packages" / "text").write_text("x")
+    build.share_licences(tmp_path)
+    assert (inside / "packages" / "text").read_text() == "x" and (inside / "parts.json").exists()
