@@ -15,6 +15,7 @@ sys.path.insert(0, str(HERE.parent))
 import make_icons as icons
 
 NAME = "inferometer"
+COMPONENT = "io.inferometer.Inferometer"  # what a software centre knows it by
 MIME = "inferometer.xml"
 
 
@@ -36,7 +37,7 @@ def lay_share(share: Path) -> None:
     for source, place in (
         ("inferometer.desktop", f"applications/{NAME}.desktop"),
         ("inferometer-mime.xml", f"mime/packages/{MIME}"),
-        ("inferometer.metainfo.xml", f"metainfo/{NAME}.metainfo.xml"),
+        ("inferometer.metainfo.xml", f"metainfo/{COMPONENT}.metainfo.xml"),
     ):
         put(share / place, (HERE / source).read_bytes())
     for size in icons.SIZES:

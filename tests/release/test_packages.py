@@ -90,6 +90,7 @@ def test_what_the_desktop_says_is_what_the_program_says() -> None:
 def test_the_software_centre_s_page_names_the_entry() -> None:
     page = ET.parse(LINUX / "inferometer.metainfo.xml").getroot()
     assert page.findtext("launchable") == "inferometer.desktop"
+    assert page.findtext("id") == script("linux", "tree.py").COMPONENT
     assert page.findtext("provides/mediatype") == TYPE
     languages = {e.get("{http://www.w3.org/XML/1998/namespace}lang", "en") for e in page.iter("summary")}
     assert languages == {"en", "zh_CN"}
