@@ -37,7 +37,11 @@ PACKAGES = (
 QT_TEXTS = ("Qt-notice.txt", "LGPL-3.0.txt", "GPL-3.0.txt")
 TEXTS_BY_HAND = {"pyside6-essentials": QT_TEXTS, "shiboken6": QT_TEXTS}
 NAMES_BY_HAND = {"pyside6-essentials": "Qt and PySide6 (Essentials)"}
-LICENCES_BY_HAND = {"pyside6-essentials": "LGPL-3.0-only", "shiboken6": "LGPL-3.0-only"}
+LICENCES_BY_HAND = {
+    "pyside6-essentials": "LGPL-3.0-only",
+    "shiboken6": "LGPL-3.0-only",
+    "libuuid1": "BSD-3-Clause",  # what its file names first is the rest of util-linux
+}
 OTHERS = (
     ("Inter typeface", "4.1", "OFL-1.1", ("Inter-OFL-1.1.txt",)),
     ("NVIDIA AIConfigurator (operator measurements)", "", "Apache-2.0", ("Apache-2.0.txt",)),
@@ -207,7 +211,7 @@ class Origins:
             self.parts[owner] = {
                 "name": owner,
                 "version": version[0] if version else "",
-                "licence": debian_licence(text),
+                "licence": LICENCES_BY_HAND.get(owner) or debian_licence(text),
                 "texts": files,
             }
         return owner
@@ -219,9 +223,11 @@ def debian_licence(text: str) -> str:
     if named:
         return str(named[0]).strip()
     for pattern, name in (
+        (r"GCC RUNTIME LIBRARY EXCEPTION", "GPL-3.0-or-later WITH GCC-exception-3.1"),
         (r"LESSER GENERAL PUBLIC|Lesser General Public|Library General Public", "LGPL"),
         (r"General Public License", "GPL"),
-        (r"Permission is hereby granted|permission to use, copy", "MIT"),
+        (r"Permission is hereby granted", "MIT"),
+        (r"[Pp]ermission\s+to\s+use,\s+copy", "HPND"),
     ):
         if re.search(pattern, text):
             return name

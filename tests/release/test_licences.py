@@ -120,6 +120,9 @@ def test_a_copyright_file_s_licence_is_read() -> None:
     assert read("Files: *\nCopyright: x\nLicense: BSD-3-clause\n text\n\nLicense: GPL-2\n") == "BSD-3-clause"
     assert read("is free software under the GNU Lesser General Public License") == "LGPL"
     assert read("Permission is hereby granted, free of charge") == "MIT"
+    assert read("Permission to use, copy, modify,\n and sell this software") == "HPND"
+    told = "is distributed under the GNU Lesser General Public License\n\nGCC RUNTIME LIBRARY EXCEPTION"
+    assert read(told) == "GPL-3.0-or-later WITH GCC-exception-3.1"
 
 
 def test_a_file_of_nobody_stops_the_build(tmp_path: Path) -> None:
@@ -159,7 +162,8 @@ class TestFrozen:
         return json.loads(BUNDLED.read_text(encoding="utf-8"))
 
     def test_every_library_has_an_entry(self, tree: dict) -> None:
-        parts = {part["name"] for part in tree["parts"]}
+        parts = {part["name"]: part["licence"] for part in tree["parts"]}
+        assert "see text" not in parts.values()
         libraries = []
         for path in INSIDE.rglob("*"):
             if path.is_symlink() or not path.is_file() or path.suffix in (".zip", ".json"):
