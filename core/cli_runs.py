@@ -13,8 +13,9 @@ from core.errors import Problem, UnreadableFile, UnwritableFile
 from core.words import Words, counted
 
 if TYPE_CHECKING:
+    from core.evidence.kept_runs import Entry
     from core.evidence.run import Run
-    from core.evidence.run_log import Entry, RunLog
+    from core.evidence.run_log import RunLog
 
 _ACTIONS = ("list", "add", "export")
 _KINDS = (".jsonl", ".csv")
@@ -88,7 +89,8 @@ def _list(log: "RunLog", project: str, as_json: bool, words: Words) -> str:
     from core.reports.as_json import to_json
     from core.reports.as_text import table
 
-    entries = log.entries(project)
+    kept = log.entries(project)
+    entries = [one for one in kept if one.id not in kept.damaged]
     if as_json:
         trees = [{"id": one.id, "added_at": one.added_at, **to_tree(one.run)} for one in entries]
         return to_json(trees)

@@ -8,7 +8,7 @@ import numpy as np
 from PySide6.QtCore import QObject, QTimer
 
 from core.evidence.run import Run
-from core.evidence.run_log import Entry
+from core.evidence.kept_runs import Entry
 from core.evidence.run_scenario import describe
 from core.spec.scenario import Scenario
 from core.words import counted

@@ -12,7 +12,6 @@ from dataclasses import fields
 from typing import Any
 
 from core.errors import Problem, UnreadableFile
-from core.evidence.quick_records import maker
 from core.evidence.quotes import quotes_from, quotes_tree
 from core.evidence.run import FIGURES, STATISTICS, Operator, Origin, Run, Setting
 from core.strict_json import shortened
@@ -25,7 +24,6 @@ _TYPES: dict[str, type] = {
     "float | None": float,
 }
 _KINDS: dict[str, Any] = {f.name: _TYPES[str(f.type)] for f in fields(Setting)}
-_made_run, _made_origin, _made_setting = maker(Run), maker(Origin), maker(Setting)
 _BARE: dict[str, Phrase] = {}  # phrases without values, which are the same in thousands of runs
 _MOST_BARE = 1000
 _KEYS = {(figure, statistic): (figure, statistic) for figure in FIGURES for statistic in STATISTICS}
@@ -94,7 +92,7 @@ def assembled(tree: dict[str, Any], setting: Setting, figures: dict[tuple[str, s
     """The run of a tree with this setting and these figures; raises as ``from_tree`` does."""
     part = tree.get
     ledger, operators, conversions, log = part("ledger"), part("operators"), part("conversions"), part("log")
-    return _made_run(
+    return Run(
         _origin(part("origin")),
         setting,
         figures,
@@ -163,7 +161,7 @@ def _origin(tree: object) -> Origin:
         _text(tool, "origin.tool")
         _text(version, "origin.tool_version")
         _text(file, "origin.file")
-    return _made_origin(tool, version, file, line)
+    return Origin(tool, version, file, line)
 
 
 def setting_of(tree: object) -> Setting:
@@ -188,8 +186,8 @@ def setting_of(tree: object) -> Setting:
         else:
             plain = False
     if not plain:
-        return _made_setting(**_converted(tree))
-    return _made_setting(**(tree | dict.fromkeys(endless, math.inf) if endless else tree))
+        return Setting(**_converted(tree))
+    return Setting(**(tree | dict.fromkeys(endless, math.inf) if endless else tree))
 
 
 def _converted(tree: dict[str, Any]) -> dict[str, Any]:

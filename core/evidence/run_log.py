@@ -8,49 +8,25 @@ A database that is damaged is set aside under another name and said, what can be
 """
 
 import contextlib
-import gc
-import json
 import os
 import sqlite3
-import struct
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from core.errors import InferometerError, Problem, UnreadableFile, UnwritableFile
 from core.evidence import run_log_schema as schema
-from core.evidence.run import FIGURES, STATISTICS, Run, Setting
+from core.evidence.kept_runs import KeptRuns, Shape, without_collecting
+from core.evidence.run import Run
 from core.evidence.run_files import dumped
-from core.evidence.run_json import assembled, setting_of, to_tree
+from core.evidence.run_json import to_tree
 from core.os_reasons import reason_of
 from core.strict_json import shortened_path
 
 DATABASE = "runs.sqlite"  # in the user's data folder
 WAIT_S = 10.0  # for another window that writes
-_PIECE = 400  # texts that are decoded together: no other thread runs meanwhile
-_KNOWN = frozenset((name, statistic) for name in FIGURES for statistic in STATISTICS)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-class Entry(NamedTuple):
-    """A run as the log keeps it; ``added_at`` is ISO 8601 in UTC."""
-
-    id: int
-    added_at: str
-    run: Run
-
-
-class _Shape:
-    """The figures of runs that have the same ones."""
-
-    def __init__(self, text: str) -> None:
-        names: list[tuple[str, str]] = []
-        with contextlib.suppress(ValueError, TypeError, AttributeError):  # damaged
-            names = [(name.partition(".")[0], name.partition(".")[2]) for name in json.loads(text)]
-        self.keys = tuple(names)
-        self.packed = struct.Struct(f"<{len(names)}d")
-        self.unknown = [key for key in names if key not in _KNOWN]  # of a later version
 
 
 def project_key(path: Path | None) -> str:
@@ -94,8 +70,11 @@ class RunLog:
                 _touch(base, owner)
         return new
 
-    def entries(self, project: str) -> tuple[Entry, ...]:
-        """The runs of a project in the order in which they were added."""
+    def entries(self, project: str) -> KeptRuns:
+        """The runs of a project in the order in which they were added, each made when it is asked for.
+
+        Rows whose texts are none are left out and noted, what else is damaged when it is met.
+        """
         noted = len(self.notes)
         try:
             return self._entries(project)
@@ -104,24 +83,39 @@ class RunLog:
                 raise
             return self._entries(project)  # of what was taken over from a damaged log
 
-    def _entries(self, project: str) -> tuple[Entry, ...]:
+    def _entries(self, project: str) -> KeptRuns:
+        # The database itself looks whether the texts are whole: several times quicker than reading them.
         query = (
-            "SELECT run.id, added_at, head, setting, shape, figures FROM run"
-            " JOIN project ON project.id = run.project WHERE key = ? ORDER BY run.id"
+            "SELECT run.id, added_at,"
+            " CASE WHEN head LIKE '{%' AND setting LIKE '{%' AND json_valid(head) AND json_valid(setting)"
+            " AND typeof(figures) = 'blob' THEN head END,"
+            " setting, shape, figures FROM run JOIN project ON project.id = run.project"
+            " WHERE key = ? ORDER BY run.id"
         )
         with self._reading() as base:
             if base is None:
-                return ()
-            shapes = {one: _Shape(names) for one, names in base.execute("SELECT id, names FROM shape")}
+                return KeptRuns((), {})
+            shapes = _shapes(base)
+            base.text_factory = bytes
             rows = base.execute(query, (project,)).fetchall()
-        found, bad = _entries(rows, shapes)
-        if bad:
-            self._note(Problem("runs.bad_row", (), {"n": bad}, "warning"))
-        return found
+        sizes = {number: shape.packed.size for number, shape in shapes.items()}
+        whole = [row for row in rows if row[2] is not None and len(row[5]) == sizes.get(row[4])]
+        if len(whole) < len(rows):
+            self._note_damaged(len(rows) - len(whole))
+        return KeptRuns(whole, shapes, self._note_damaged)
 
     def runs(self, project: str) -> tuple[Run, ...]:
-        """The runs of a project alone."""
-        return tuple(entry.run for entry in self.entries(project))
+        """The runs of a project alone, without those that are damaged."""
+        entries = self.entries(project)
+        with without_collecting():
+            return tuple(entry.run for entry in entries if entry.id not in entries.damaged)
+
+    def last_id(self, project: str) -> int:
+        """The id of the run that was added last; 0 where there is none."""
+        query = "SELECT max(run.id) FROM run JOIN project ON project.id = run.project WHERE key = ?"
+        with self._reading() as base:
+            row = None if base is None else base.execute(query, (project,)).fetchone()
+        return int(row[0] or 0) if row else 0
 
     def count(self, project: str) -> int:
         """The number of a project's runs."""
@@ -266,16 +260,20 @@ class RunLog:
             " JOIN project ON project.id = run.project JOIN shape ON shape.id = run.shape ORDER BY run.id "
         )
         with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(aside)) as base:
+            base.text_factory = bytes
             for order in ("ASC", "DESC"):
                 with contextlib.suppress(sqlite3.Error, ValueError):
                     found.update((row[0], row) for row in base.execute(query + order))
-        by_project: dict[str, list[Run]] = {}
+        by_project: dict[bytes, list[Run]] = {}
         for number in sorted(found):
             _, key, added_at, head, setting, names, figures = found[number]
-            if isinstance(key, str) and isinstance(names, str):
-                entries, _ = _entries([(number, added_at, head, setting, 0, figures)], {0: _Shape(names)})
-                by_project.setdefault(key, []).extend(entry.run for entry in entries)
-        return sum(self.add(key, runs) for key, runs in by_project.items())
+            if isinstance(key, bytes):
+                one = KeptRuns([(number, added_at, head, setting, 0, figures)], {0: Shape(names)})
+                by_project.setdefault(key, []).extend(entry.run for entry in one if not one.damaged)
+        return sum(self.add(str(key, "utf-8", "replace"), runs) for key, runs in by_project.items())
+
+    def _note_damaged(self, count: int) -> None:
+        self._note(Problem("runs.bad_row", (), {"n": count}, "warning"))
 
     def _note(self, note: Problem) -> None:
         if note not in self.notes:
@@ -296,6 +294,10 @@ class RunLog:
 def _project(base: sqlite3.Connection, key: str) -> int:
     base.execute("INSERT OR IGNORE INTO project (key) VALUES (?)", (key,))
     return int(base.execute("SELECT id FROM project WHERE key = ?", (key,)).fetchone()[0])
+
+
+def _shapes(base: sqlite3.Connection) -> dict[int, Shape]:
+    return {number: Shape(names) for number, names in base.execute("SELECT id, names FROM shape")}
 
 
 def _touch(base: sqlite3.Connection, project: int) -> None:
@@ -327,74 +329,3 @@ def _failure(error: Exception, path: Path, writing: bool) -> InferometerError:
     reason = reason_of(error)
     kind, name = (UnwritableFile, "file.not_written") if writing else (UnreadableFile, "file.not_read")
     return kind(Problem(name, values={"path": shown, "reason": reason}))
-
-
-def _entries(rows: list[tuple[Any, ...]], shapes: dict[int, _Shape]) -> tuple[tuple[Entry, ...], int]:
-    """The entries of rows, which are used up, and the number of those that are damaged.
-
-    Bit by bit: an interface that waits for its turn gets it between two pieces, and nothing large is freed
-    at once.
-    """
-    found: list[Entry] = []
-    settings: dict[Any, Setting | None] = {}
-    every = len(rows)
-    rows.reverse()
-    # Hundred thousands of objects that all stay: looking for circles among them would take most of the time.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        while rows:
-            piece = [rows.pop() for _ in range(min(_PIECE, len(rows)))]
-            _learn([row[3] for row in piece], settings)
-            for row, tree in zip(piece, _trees([row[2] for row in piece]), strict=True):
-                shape, setting = shapes.get(row[4]), settings.get(row[3])
-                if shape is not None and setting is not None:
-                    entry = _entry(row, tree, setting, shape)
-                    if entry is not None:
-                        found.append(entry)
-        while settings:
-            settings.popitem()
-    finally:
-        if collecting:
-            gc.enable()
-    return tuple(found), every - len(found)
-
-
-def _learn(texts: list[Any], known: dict[Any, Setting | None]) -> None:
-    """Add the settings of these texts, None for one that is damaged: runs of a sweep share them."""
-    new = [text for text in dict.fromkeys(texts) if text not in known]
-    for text, tree in zip(new, _trees(new), strict=True):
-        known[text] = None
-        with contextlib.suppress(InferometerError):
-            known[text] = setting_of(tree)
-
-
-def _trees(texts: list[Any]) -> list[Any]:
-    """Texts as JSON, all at once when none is damaged; None for one that is."""
-    with contextlib.suppress(ValueError, TypeError, RecursionError):
-        trees: list[Any] = json.loads(f"[{','.join(texts)}]")
-        if len(trees) == len(texts):
-            return trees
-    return [_tree(text) for text in texts]
-
-
-def _tree(text: Any) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        return None
-
-
-def _entry(row: tuple[Any, ...], tree: Any, setting: Setting, shape: _Shape) -> Entry | None:
-    packed = row[5]
-    if type(packed) is not bytes or len(packed) != shape.packed.size:
-        return None
-    figures = dict(zip(shape.keys, shape.packed.unpack(packed), strict=True))
-    for key in shape.unknown:
-        del figures[key]
-    if type(tree) is not dict:
-        return None
-    try:
-        return Entry(row[0], row[1], assembled(tree, setting, figures))
-    except InferometerError:
-        return None

@@ -4,6 +4,7 @@ One job after the other.  Another window may write the same log: ``look`` asks w
 """
 
 import gc
+from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Problem
+from core.evidence.kept_runs import Entry, ids_of, without_collecting
 from core.evidence.readers.common import Reading
 from core.evidence.run import Run
-from core.evidence.run_log import DATABASE, Entry, RunLog, project_key
+from core.evidence.run_log import DATABASE, RunLog, project_key
 from gui.document import Document
 from gui.work.background import Work
 
@@ -45,6 +47,10 @@ class MemoryLog:
         """All of a project."""
         return tuple(self._kept.get(project, ()))
 
+    def last_id(self, project: str) -> int:
+        """The id of the run that was added last; 0 where there is none."""
+        return max((entry.id for entry in self.entries(project)), default=0)
+
     def remove(self, project: str, ids: Sequence[int]) -> int:
         """Remove runs."""
         gone, kept = set(ids), self._kept.get(project, [])
@@ -61,17 +67,12 @@ class MemoryLog:
         return self._changes
 
 
-def _entries(log: RunLog | MemoryLog, project: str) -> tuple[Entry, ...]:
+def _entries(log: RunLog | MemoryLog, project: str) -> Sequence[Entry]:
     """The runs of a project; many are put out of the way of the search for circles, which would halt all."""
-    searching = gc.isenabled()
-    gc.disable()
-    try:
+    with without_collecting():
         found = log.entries(project)
         if len(found) > MANY:
             gc.freeze()
-    finally:
-        if searching:
-            gc.enable()
     return found
 
 
@@ -89,7 +90,7 @@ class RunStore(QObject):
         super().__init__(parent)
         self._document = document
         self.log: RunLog | MemoryLog = MemoryLog() if folder is None else RunLog(folder / DATABASE)
-        self.entries: tuple[Entry, ...] = ()
+        self.entries: Sequence[Entry] = ()
         self.project = project_key(document.path)
         self._read_of: str | None = None  # the project whose runs are in ``entries``
         self._stamp = -1
@@ -140,10 +141,10 @@ class RunStore(QObject):
         log, project, runs = self.log, self.project, reading.runs
 
         def job() -> object:
-            last = max((entry.id for entry in log.entries(project)), default=0)
+            last = log.last_id(project)
             new = log.add(project, runs)
             entries = _entries(log, project)
-            fresh = tuple(entry for entry in entries if entry.id > last)
+            fresh = tuple(entries[bisect(ids_of(entries), last) :])
             return project, log.stamp(project), entries, fresh, len(runs) - new
 
         def done(found: Any) -> None:
@@ -185,7 +186,7 @@ class RunStore(QObject):
         def job() -> object:
             log.copy(source, target)
             if not source:  # runs without a project go to the first that is named
-                log.remove(source, [entry.id for entry in log.entries(source)])
+                log.remove(source, ids_of(log.entries(source)))
             return None
 
         self._do(job, lambda _none: self.load() if self._read_of is not None else None)

@@ -1,5 +1,6 @@
 """Measured runs beside their predictions as arrays that nobody changes, filtered and grouped."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.evidence.causes import Cause
+from core.evidence.kept_runs import Entry, ids_of
 from core.evidence.pairing import Comparison, Pair
 from core.evidence.run import FIGURES
-from core.evidence.run_log import Entry
 from core.quantities import FloatArray
 from core.spec.scenario import Scenario
 from core.spec.search import Search
@@ -78,7 +79,7 @@ class Points:
 class Board:
     """Runs as far as they are predicted."""
 
-    entries: tuple[Entry, ...]  # those that are predicted already
+    entries: Sequence[Entry]  # those that are predicted already
     pairs: tuple[Pair, ...]
     names: dict[str, Names]  # by property: "tool", "engine", "device", "model"
     figures: tuple[str, ...]
@@ -169,7 +170,8 @@ def view_of(board: Board, question: Question) -> View:
             names = board.names.get(key)
             keep &= names.of_run == names.number(wanted) if names is not None else False
     runs = np.nonzero(keep)[0]
-    ids = tuple(board.entries[i].id for i in runs.tolist())
+    every = ids_of(board.entries)
+    ids = tuple(every[i] for i in runs.tolist())
     points = board.points.taken(keep[board.points.run])
     figure = question.figure if question.figure in board.figures else _usual(board, points)
     number = board.figures.index(figure) if figure else -1

@@ -16,11 +16,11 @@ from core.evidence.calibrate import CalibrationResult, calibrate
 from core.evidence.calibration_made import name_of
 from core.evidence.causes import Cause, differs, looked_for
 from core.evidence.diagnose import Diagnosis, Observed, diagnose
+from core.evidence.kept_runs import Entry, by_setting, entries_at
 from core.evidence.operator_pairs import OperatorRow, rows_of_run
 from core.evidence.pairing import Comparison, Pair, pair_runs
 from core.evidence.readers.common import Reading, together
 from core.evidence.readers.detect import read_files, read_text
-from core.evidence.run_log import Entry
 from core.evidence.run_scenario import that_starts
 from core.memory.capacity import Change
 from core.results import Estimate
@@ -68,7 +68,7 @@ class _Maker:
                 column.append(value)
         self.runs += 1
 
-    def board(self, entries: tuple[Entry, ...], pairs: list[Pair], base: Scenario, every: int) -> Board:
+    def board(self, entries: Sequence[Entry], pairs: list[Pair], base: Scenario, every: int) -> Board:
         run, figure, place = (np.array(column, dtype=np.int64) for column in self.columns[:3])
         real = [np.array(column, dtype=np.float64) for column in self.columns[3:]]
         names = {
@@ -88,7 +88,7 @@ def _one_each(comparisons: Sequence[Comparison]) -> list[tuple[int, Comparison]]
     return list(found.values())
 
 
-def boards(entries: tuple[Entry, ...], base: Scenario, folder: Path | None) -> Iterator[Board | None]:
+def boards(entries: Sequence[Entry], base: Scenario, folder: Path | None) -> Iterator[Board | None]:
     """Runs with their predictions: the first at once, then more and more of them, the complete one last.
 
     Equal settings go together, since they share one prediction; the complete board is in the log's order.
@@ -97,13 +97,13 @@ def boards(entries: tuple[Entry, ...], base: Scenario, folder: Path | None) -> I
         pairs_at_once = list(pair_runs([entry.run for entry in entries], base, folder))
         yield from _made(entries, pairs_at_once, base, len(entries))
         return
-    order = _by_setting(entries)
+    order = by_setting(entries)
     pairs: list[Pair] = []
     portion, told = float(_FIRST), 0
     while len(pairs) < len(order):
         begun = time.perf_counter()
         chosen = order[len(pairs) : len(pairs) + max(1, round(portion))]
-        pairs += pair_runs([entries[i].run for i in chosen], base, folder)
+        pairs += pair_runs([entry.run for entry in entries_at(entries, chosen)], base, folder)
         spent = max(time.perf_counter() - begun, 1e-5)
         # Short portions: the interface may want its turn.
         portion = min(max(portion * min(_SLICE_S / spent, 3.0), 1.0), _PORTION)
@@ -111,7 +111,7 @@ def boards(entries: tuple[Entry, ...], base: Scenario, folder: Path | None) -> I
             gc.freeze()  # a search for circles among so many objects would halt the interface
         if len(pairs) >= 5 * told and len(pairs) < len(order):
             told = len(pairs)
-            yield from _made(tuple(entries[i] for i in order[:told]), pairs, base, len(entries))
+            yield from _made(tuple(entries_at(entries, order[:told])), pairs, base, len(entries))
         yield None
     placed: list[Pair] = [pairs[0]] * len(pairs)
     for i, pair in zip(order, pairs, strict=True):
@@ -119,17 +119,7 @@ def boards(entries: tuple[Entry, ...], base: Scenario, folder: Path | None) -> I
     yield from _made(entries, placed, base, len(entries))
 
 
-def _by_setting(entries: Sequence[Entry]) -> list[int]:
-    """The places of entries, equal settings together, in the order of the first of each."""
-    known: dict[object, list[int]] = {}
-    for i, entry in enumerate(entries):
-        known.setdefault(entry.run.setting, []).append(i)
-    return [i for places in known.values() for i in places]
-
-
-def _made(
-    entries: tuple[Entry, ...], pairs: list[Pair], base: Scenario, every: int
-) -> Iterator[Board | None]:
+def _made(entries: Sequence[Entry], pairs: list[Pair], base: Scenario, every: int) -> Iterator[Board | None]:
     """A board, made bit by bit."""
     maker = _Maker()
     for at, pair in enumerate(pairs, 1):

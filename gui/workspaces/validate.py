@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QVBoxLay
 from core.errors import Problem
 from core.evidence.pairing import Pair
 from core.evidence.readers.common import Reading
-from core.evidence.run_log import Entry
+from core.evidence.kept_runs import Entry
 from core.units import show_count
 from gui.contents import validate as content
 from gui.frame.sizes import Sizes

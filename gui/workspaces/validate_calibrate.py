@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, 
 from core.catalog.calibrations import calibration_named
 from core.errors import InferometerError, Problem
 from core.evidence.calibrate import CalibrationResult
-from core.evidence.run_log import Entry
+from core.evidence.kept_runs import Entry
 from core.explain.calibration_state import calibration_status
 from core.files import calibration_file
 from core.files.user_folders import home_folder

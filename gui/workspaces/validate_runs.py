@@ -12,7 +12,7 @@ from core.errors import InferometerError, Problem
 from core.evidence.readers.common import Reading, together
 from core.evidence.readers.detect import read_text
 from core.evidence.run_files import runs_csv, runs_jsonl
-from core.evidence.run_log import Entry
+from core.evidence.kept_runs import Entry
 from core.files.atomic import write_atomic
 from core.files.user_folders import home_folder
 from core.words import counted

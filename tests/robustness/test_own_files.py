@@ -215,8 +215,8 @@ def use_log(folder: Path, data: bytes) -> None:
     log = RunLog(folder / DATABASE)
     try:
         for project, _ in log.projects():
-            log.entries(project)
-        log.entries("")
+            tuple(log.entries(project))
+        tuple(log.entries(""))
     except InferometerError as error:
         said(*error.problems)
     said(*log.notes)

@@ -17,10 +17,11 @@ from pytestqt.qtbot import QtBot
 
 from core.catalog.accelerators import load_accelerator
 from core.catalog.calibrations import use_folders
+from core.evidence.kept_runs import Entry
 from core.evidence.pairing import pair_runs
 from core.evidence.readers.detect import read_files
 from core.evidence.run import Origin, Run, Setting
-from core.evidence.run_log import DATABASE, Entry, RunLog, project_key
+from core.evidence.run_log import DATABASE, RunLog, project_key
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
@@ -177,7 +178,7 @@ def test_a_scenario_dropped_on_this_workspace_still_opens(
     drop(window, samples[1])
     qtbot.waitUntil(lambda: window.document.path == samples[1], timeout=WAIT_MS)
     settle(shown, qtbot)
-    assert shown.store.entries == () and shown.centre.currentWidget() is shown.empty
+    assert not shown.store.entries and shown.centre.currentWidget() is shown.empty
 
 
 def test_without_runs_an_example_is_offered_that_says_so(
@@ -638,8 +639,6 @@ def test_the_lists_of_many_runs_ask_only_for_what_is_in_sight(scenario: Scenario
 
 def test_a_view_of_many_runs_is_filtered_and_grouped_as_one_by_one(scenario: Scenario) -> None:
     runs = many_runs(scenario, 1.2)
-    from core.evidence.run_log import Entry
-
     entries = tuple(Entry(i + 1, "", run) for i, run in enumerate(runs))
     found = [board for board in boards(entries, scenario, None) if board is not None]
     assert found[-1].finished
