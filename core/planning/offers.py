@@ -1,28 +1,14 @@
-"""One combination estimated: what it offers, or what it falls short of; and how offers compare."""
+"""What one combination offers, or what it falls short of; and how offers compare."""
 
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from core.latency.textbook import TextbookPlan
-from core.memory.build import plan_memory
-from core.memory.capacity import starts
-from core.memory.plan import MemoryPlan
-from core.pauses import pause
-from core.planning.cost import Prices, power_watts, usd_per_hour
 from core.planning.search_space import Combination, Reason
-from core.quantities import EXPECTED
 from core.serving.results import SimulationResult
-from core.serving.steady_state import Service, closed_loop, open_loop, prepare
 from core.spec.accelerator import Accelerator
 from core.spec.scenario import Scenario
 from core.spec.search import Rank
-
-_SHARED_READS = 0.6  # of a prompt's time that it adds to steps it shares, at least
-_HOPELESS = 1.1  # times a target, with nothing but one step: no layout of the batch helps
-_FLOORS: tuple[Reason, Reason] = ("per_token", "first_token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,124 +135,14 @@ def distance(offer: Offer) -> float:
     return found
 
 
-def estimated(base: Scenario, combination: Combination, whole: bool = False) -> Offer | Shortfall:
-    """The offer, whether or not it meets every target; a shortfall where it does not start or, without
-    ``whole``, where one step by itself is far too slow.
-    """
-    pause()
-    scenario = combination.scenario(base)
-    memory = plan_memory(scenario)
-    if not starts(scenario):
-        needed = sum(memory.fixed.values())
-        if memory.pool <= 0:
-            return Shortfall("weights", float(needed), float(memory.budget))
-        one = int(memory.demand.request_bytes(base.workload.tokens_per_request))
-        reserved = memory.demand.reserved_bytes(base.engine.longest_request, memory.batched_tokens)
-        return Shortfall("cache", float(needed + max(one, reserved)), float(memory.budget))
-    service = prepare(scenario)
-    pause()
-    most_users = _most_users(scenario, memory)
-    floors = _least_times(service, scenario, most_users)
-    limits = _targets(scenario)
-    for reason, floor, limit in zip(_FLOORS, floors, limits, strict=True):
-        if floor > _HOPELESS * limit and not whole:
-            return Shortfall(reason, floor, limit, at_least=True)
-    pause()
-    return _offer(scenario, combination, service, memory, most_users)
-
-
 def shortfall(offer: Offer) -> Shortfall:
     """Of the first target that an offer misses."""
     reason = offer.missed[0]
-    return Shortfall(reason, *_missed_by(offer, reason))
+    return Shortfall(reason, *missed_by(offer, reason))
 
 
-def settled(base: Scenario, combination: Combination, short: Shortfall) -> Shortfall:
-    """What an estimate says instead of a bound; the bound where the combination does not even start."""
-    found = estimated(base, combination, whole=True)
-    if isinstance(found, Shortfall):
-        return found if found.reason == short.reason else short
-    value, limit = _missed_by(found, short.reason)
-    return Shortfall(short.reason, value, limit) if value >= short.value else short
-
-
-def _most_users(scenario: Scenario, memory: MemoryPlan) -> int:
-    work = scenario.workload
-    room = memory.most_users(work.tokens_per_request, work.shared_prefix_tokens)
-    running = memory.most_running()
-    return room if running is None else min(room, running)
-
-
-def _least_times(service: Service, scenario: Scenario, most_users: int) -> tuple[float, float]:
-    """One decode step by itself with a part of the users that would run, and one prompt with the least
-    that users who ask together wait for each other, s.
-    """
-    plan, work, lengths = service.plan, scenario.workload, service.lengths
-    if isinstance(plan, TextbookPlan):
-        return plan.read_bytes / plan.bandwidth, 2 * plan.parameters * lengths.prompt / plan.peak
-    running = 1.0
-    if work.load == "users":
-        running = max(1.0, 0.5 * min(work.users, most_users) / service.replicas / plan.stages)
-    chunk = float(lengths.chunk(1.0))
-    step, prompt = plan.seconds(
-        EXPECTED,
-        np.array([running, 0.0]),
-        np.array([lengths.mean_context, 0.0]),
-        np.array([0.0, chunk]),
-        np.array([0.0, lengths.prefix + 0.5 * (lengths.prompt - chunk)]),
-    ).tolist()
-    over, others = plan.overheads, 0.0
-    if work.load == "users" and not service.readers:
-        others = max(0.0, min(work.users, most_users) / service.replicas - 1.0)
-    reads = over.own_prefill + _SHARED_READS * over.burst * others
-    return step / plan.tokens_per_step, reads * prompt * lengths.prompt / chunk / plan.stages
-
-
-def _targets(scenario: Scenario) -> tuple[float, float]:
-    """Per token and to the first one, s; inf where there is none."""
-    targets = scenario.targets
-    each, first = targets.time_per_output_token_ms, targets.time_to_first_token_s
-    return math.inf if each is None else each / 1e3, math.inf if first is None else first
-
-
-def _offer(
-    scenario: Scenario, combination: Combination, service: Service, memory: MemoryPlan, most_users: int
-) -> Offer:
-    work, targets = scenario.workload, scenario.targets
-    tokens = float(memory.kv_tokens(work.tokens_per_request))
-    if work.load == "requests":
-        curve = open_loop(service, np.array([work.request_rate]), tokens)
-    else:
-        curve = closed_loop(service, np.array([float(work.users)]), tokens)
-    first = float(curve.time_to_first_token[EXPECTED, 0])
-    each = float(curve.time_per_output_token[EXPECTED, 0])
-    missed: list[Reason] = []
-    if not curve.stable[0]:
-        missed.append("rate")
-    if targets.users is not None and most_users < targets.users:
-        missed.append("users")
-    if targets.time_per_output_token_ms is not None and 1e3 * each > targets.time_per_output_token_ms:
-        missed.append("per_token")
-    if targets.time_to_first_token_s is not None and first > targets.time_to_first_token_s:
-        missed.append("first_token")
-    prices, device, count = Prices(), combination.device, combination.deployment.accelerators
-    watts = power_watts(device, count, float(curve.prefill_share[EXPECTED, 0]), prices.facility_factor)
-    return Offer(
-        combination,
-        scenario,
-        first,
-        each,
-        float(curve.output_tokens_per_second[EXPECTED, 0]),
-        float(curve.requests_per_second[EXPECTED, 0]),
-        most_users,
-        watts,
-        usd_per_hour(device, count, watts, prices),
-        tuple(missed),
-    )
-
-
-def _missed_by(offer: Offer, reason: Reason) -> tuple[float, float]:
-    """Value and limit."""
+def missed_by(offer: Offer, reason: Reason) -> tuple[float, float]:
+    """Value and limit of a target that an offer misses."""
     targets = offer.scenario.targets
     if reason == "rate":
         return offer.requests_per_second, offer.scenario.workload.request_rate

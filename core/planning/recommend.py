@@ -15,17 +15,9 @@ from itertools import groupby
 from typing import Any
 
 from core.planning.cost import FALLBACK_TDP_W
-from core.planning.offers import (
-    Offer,
-    Shortfall,
-    distance,
-    estimated,
-    merit,
-    nearness,
-    ranked,
-    settled,
-    shortfall,
-)
+from core.planning.estimates import Answer, estimating, settled
+from core.planning.offers import Offer, Shortfall, distance, merit, nearness, ranked, shortfall
+from core.planning.rounds import Asker, in_rounds
 from core.planning.search_names import refuse_unknown
 from core.planning.search_space import Combination, Reason, combining
 from core.planning.verify import quickened, tuned, verified_one, verifying
@@ -33,6 +25,7 @@ from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.search import Rank
 
+_WIDEST = 64  # devices that are looked at together
 _TUNED = 24  # estimates of near misses with other settings
 _QUICKENED = 80  # offers that are tried with settings for speed
 _CLOSE = 1.3  # times a target, what settings of the engine may mend
@@ -65,13 +58,13 @@ class Recommendation:
     finished: bool
 
 
-def recommend(scenario: Scenario, verify: int = 0, portion: int = 24) -> Iterator[Recommendation]:
-    """Search; the state after every ``portion`` estimates and at the end, then with ``verify`` simulated.
+def recommend(scenario: Scenario, verify: int = 0, widest: int = _WIDEST) -> Iterator[Recommendation]:
+    """Search; the state whenever something is found and at the end, then with ``verify`` simulated.
 
     Raises NotFound for a device, a vendor or a format of the search that there is not.
     """
     state: Recommendation | None = None
-    for look in looks(scenario, portion):
+    for look in looks(scenario, widest):
         if look is not None:
             state = look.state()
             yield state
@@ -90,37 +83,39 @@ class Look:
     state: Callable[[], Recommendation]
 
 
-def looks(scenario: Scenario, portion: int = 24) -> Iterator[Look | None]:
-    """The search itself, told after every ``portion`` estimates and at the end; as ``recommend``.
+def looks(scenario: Scenario, widest: int = _WIDEST) -> Iterator[Look | None]:
+    """The search itself, told when something is found and at the end; as ``recommend``.
 
-    In between None follows every few milliseconds of work: whoever has other things to do may pause.
+    Up to ``widest`` devices are looked at together; one by one, what is found first ranks first.  In
+    between None follows every few milliseconds of work: whoever has other things to do may pause.
     """
     refuse_unknown(scenario)
     tally, open_ones = _Tally(scenario), list[Combination]()
     for part in combining(scenario):
-        tally.total += len(part)
-        for combination in part:
-            if combination.reason is None:
-                open_ones.append(combination)
-                continue
-            bound = combination.reason in _BOUNDED
-            short = Shortfall(combination.reason, combination.value, combination.limit, bound)
-            tally.fail(combination, short)
+        if part is not None:
+            tally.total += len(part)
+            open_ones += part.allowed()
+            for count, nearest in part.failures():
+                tally.ruled_out(count, nearest)
         yield None
     rank = scenario.search.rank
     open_ones.sort(key=_order(rank))
-    offers: list[Offer] = []
+    groups = [list(group) for _, group in groupby(open_ones, key=_hardware)]
+    found: dict[int, Offer] = {}  # by the place of their group
+    told = 0
     picker = _Picker(scenario, tally)
-    since = 0
-    for _, group in groupby(open_ones, key=lambda c: (c.device.name, c.deployment.accelerators)):
-        before = tally.estimated
-        found = yield from picker.best_of(list(group))
-        since += tally.estimated - before
-        if found is not None:
-            offers.append(found)
-        if since >= portion or (found is not None and len(offers) <= 3):
-            since = 0
-            yield Look(len(offers), False, partial(_state, offers, picker.near, tally, rank, finished=False))
+    askers = [(group[0].device.name, partial(picker.best_of, group)) for group in groups]
+    for step in in_rounds(askers, widest):
+        if step is not None:
+            found.update({place: offer for place, offer in step.done.items() if offer is not None})
+            # What comes first is no other later on.
+            if len(found) > told and min(found) < step.settled:
+                told, offers = len(found), [found[place] for place in sorted(found)]
+                near = list(picker.near)
+                yield Look(told, False, partial(_state, offers, near, tally, rank, finished=False))
+                continue
+        yield None
+    offers = [found[place] for place in sorted(found)]
     if rank in ("speed", "energy"):
         offers = yield from picker.refined(offers, open_ones)
         offers = yield from quickened(scenario, sorted(offers, key=lambda o: merit(o, rank)), _QUICKENED)
@@ -130,6 +125,10 @@ def looks(scenario: Scenario, portion: int = 24) -> Iterator[Look | None]:
     devices = {(o.device.name, o.count) for o in mended}
     near = [o for o in picker.near if (o.device.name, o.count) not in devices]
     yield Look(len(offers), True, partial(_state, offers, near, tally, rank, finished=True))
+
+
+def _hardware(combination: Combination) -> tuple[str, int]:
+    return combination.device.name, combination.deployment.accelerators
 
 
 def _order(rank: Rank) -> Callable[[Combination], tuple[Any, ...]]:
@@ -157,7 +156,7 @@ class _Tally:
 
     def __init__(self, base: Scenario) -> None:
         self._base = base
-        self.total = self.searched = self.meeting = self.estimated = 0
+        self.total = self.searched = self.meeting = 0
         self._failed: dict[Reason, int] = {}
         self._nearest: dict[Reason, tuple[Combination, Shortfall]] = {}
         self._settled: dict[Reason, tuple[Combination, Shortfall]] = {}
@@ -168,6 +167,14 @@ class _Tally:
         best = self._nearest.get(short.reason)
         if best is None or (short.at_least, short.ratio) < (best[1].at_least, best[1].ratio):
             self._nearest[short.reason] = combination, short
+
+    def ruled_out(self, count: int, nearest: Combination) -> None:
+        """Combinations that fail by one rule of the space."""
+        if (reason := nearest.reason) is None:
+            return
+        bound = reason in _BOUNDED
+        self.fail(nearest, Shortfall(reason, nearest.value, nearest.limit, bound))
+        self.alike(count - 1, reason)
 
     def alike(self, count: int, reason: Reason) -> None:
         """Combinations that are not estimated, for a better one fails."""
@@ -203,7 +210,7 @@ def _state(
 
 
 class _Picker:
-    """Of one device and count after the other the best combination.  None follows every estimate."""
+    """Of each device and count the best combination, by asking for estimates one after the other."""
 
     def __init__(self, base: Scenario, tally: _Tally) -> None:
         self._base, self._rank, self._tally = base, base.search.rank, tally
@@ -212,7 +219,7 @@ class _Picker:
         self._by_width = self._rank in ("price", "devices")
         self._met: dict[str, float] = {}  # bits a weight with which fewer of the same device do
 
-    def best_of(self, group: list[Combination]) -> Generator[None, None, Offer | None]:
+    def best_of(self, group: list[Combination]) -> Asker[Offer | None]:
         """The best of one device and count, None where none meets every target."""
         first = group[0]
         bits = self._met.get(first.device.name)
@@ -226,8 +233,7 @@ class _Picker:
         left, fastest = list(group), max(group, key=lambda c: c.guess)
         for combination in self._in_turn(group, fastest):
             left.remove(combination)
-            offer = self._tried(combination)
-            yield
+            offer = self._told(combination, (yield self._base, combination))
             if offer is None:
                 continue
             if not offer.missed:
@@ -251,15 +257,14 @@ class _Picker:
             self._tally.alike(len(left), closest.missed[0])
         return best
 
-    def _with_most_copies(self, left: list[Combination]) -> Generator[None, None, Offer | None]:
+    def _with_most_copies(self, left: list[Combination]) -> Asker[Offer | None]:
         """After a near miss: copies that are less divided have fewer users to wait for each."""
         pairs: dict[tuple[str, str], Combination] = {}
         for combination in sorted(left, key=_degree):
             pairs.setdefault((combination.weights, combination.cache), combination)
         for combination in pairs.values():
             left.remove(combination)
-            offer = self._tried(combination)
-            yield
+            offer = self._told(combination, (yield self._base, combination))
             if offer is not None and not offer.missed:
                 return offer
         return None
@@ -269,10 +274,8 @@ class _Picker:
         work = self._base.workload
         return work.load != "users" or offer.most_users >= work.users
 
-    def _tried(self, combination: Combination) -> Offer | None:
+    def _told(self, combination: Combination, found: Answer) -> Offer | None:
         """The offer, counted; None where not even a step is fast enough, or nothing starts."""
-        self._tally.estimated += 1
-        found = estimated(self._base, combination)
         if isinstance(found, Shortfall):
             self._tally.fail(combination, found)
             return None
@@ -291,17 +294,16 @@ class _Picker:
             groups.setdefault((combination.device.name, combination.deployment.accelerators), []).append(
                 combination
             )
-        tried = 0
+        asked: list[tuple[int, Combination]] = []
         for i, offer in enumerate(order):
             others = [c for c in groups[offer.device.name, offer.count] if c is not offer.combination]
-            tried += len(others)
-            if tried > _REFINED:
+            if len(asked) + len(others) > _REFINED:
                 break
-            for combination in others:
-                found = estimated(self._base, combination)
-                yield
-                if isinstance(found, Offer) and not found.missed:
-                    order[i] = min(order[i], found, key=lambda o: merit(o, self._rank))
+            asked += [(i, combination) for combination in others]
+        answers = yield from estimating([(self._base, combination) for _, combination in asked])
+        for (i, _), found in zip(asked, answers, strict=True):
+            if isinstance(found, Offer) and not found.missed:
+                order[i] = min(order[i], found, key=lambda o: merit(o, self._rank))
         return order
 
     def _in_turn(self, group: list[Combination], fastest: Combination) -> Iterator[Combination]:

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.catalog.accelerators import all_accelerators, load_accelerator
 from core.model.parameters import weight_bytes
@@ -42,6 +43,11 @@ Reason = Literal[
     "users",  # fewer fit at once than are asked for
     "rate",  # requests come faster than they are answered
 ]
+_RULES: tuple[Reason, ...] = (
+    *("unsupported", "no_price", "no_price", "budget", "budget"),
+    *("weights", "per_token", "first_token"),
+)
+_ALLOWED, _ABSENT = -1, -2
 NODE = 8
 _SERVERS = ("vllm", "sglang", "trtllm")
 _CUSTOMARY: dict[EngineName, tuple[str, ...]] = {
@@ -180,34 +186,73 @@ def _divisors(count: int) -> Iterator[int]:
     return (2**i for i in range(count.bit_length()) if count % 2**i == 0)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """One layout and pair of formats on every device; arrays (d,)."""
+
+    field: Field
+    place: Deployment
+    weights: str
+    cache: str
+    bounds: Bounds
+    price: FloatArray  # US dollars, nan where it is not known
+    rule: NDArray[np.intp]  # what rules the device out: the place in ``_RULES``; _ALLOWED, _ABSENT
+    value: FloatArray
+    limit: FloatArray
+
+    def __len__(self) -> int:
+        return int((self.rule != _ABSENT).sum())
+
+    def all(self) -> list[Combination]:
+        """Every one."""
+        return [self._one(i) for i in np.flatnonzero(self.rule != _ABSENT).tolist()]
+
+    def allowed(self) -> list[Combination]:
+        """Those that no rule rules out."""
+        return [self._one(i) for i in np.flatnonzero(self.rule == _ALLOWED).tolist()]
+
+    def failures(self) -> Iterator[tuple[int, Combination]]:
+        """How many each rule rules out, and which of them comes nearest."""
+        for rule in sorted(set(self.rule.tolist()) - {_ALLOWED, _ABSENT}):
+            mine = np.flatnonzero(self.rule == rule)
+            far = self.value[mine] / np.where(self.limit[mine] > 0, self.limit[mine], 1e-300)
+            yield len(mine), self._one(int(mine[np.argmin(far)]))
+
+    def _one(self, i: int) -> Combination:
+        device, rule = self.field.devices[i], int(self.rule[i])
+        paid = None if math.isnan(self.price[i]) else float(self.price[i])
+        if rule == _ALLOWED:
+            guess, prompt = float(self.bounds.guess[i]), float(self.bounds.prompt[i])
+            return Combination(device, self.place, self.weights, self.cache, paid, guess=guess, prompt=prompt)
+        value, limit = float(self.value[i]), float(self.limit[i])
+        return Combination(device, self.place, self.weights, self.cache, paid, _RULES[rule], value, limit)
+
+
 def combinations(base: Scenario) -> tuple[Combination, ...]:
     """Every combination, those that the bounds rule out with the reason."""
-    return tuple(chain.from_iterable(combining(base)))
+    return tuple(chain.from_iterable(part.all() for part in combining(base) if part is not None))
 
 
-def combining(base: Scenario) -> Iterator[list[Combination]]:
-    """``combinations`` part by part, a few milliseconds each; some parts are empty."""
+def combining(base: Scenario) -> Iterator[Part | None]:
+    """``combinations`` part by part, a few milliseconds each; None where only time has passed."""
     devices = devices_of(base)
     field, work = Field(devices), Load(base)
     caches = cache_formats(base)
-    known: dict[str, list[bool]] = {}  # by weights: whether the engine runs them on each device
+    known: dict[str, NDArray[np.bool_]] = {}  # by weights: whether the engine runs them on each device
     for count in counts(base):
-        places = layouts(base, count)
+        places = [place for place in layouts(base, count) if _is_allowed(base, place)]
         for weights in weight_formats(base):
             peaks = field.peaks(weights)
             if weights not in known:
                 known[weights] = _supported(base, devices, weights)
-                yield []
-            native = known[weights]
+                yield None
             for place in places:
-                if not _is_allowed(base, place):
-                    continue
                 for cache in caches:
                     bounds = work.bounds(field, peaks, place, weights, cache)
-                    yield list(_judged(base, field, place, weights, cache, native, bounds))
+                    yield _judged(base, field, place, weights, cache, known[weights], bounds)
 
 
-def _supported(base: Scenario, devices: tuple[Accelerator, ...], weights: str) -> list[bool]:
+def _supported(base: Scenario, devices: tuple[Accelerator, ...], weights: str) -> NDArray[np.bool_]:
     cache = base.precision.kv_cache
     found = []
     for device in devices:
@@ -216,7 +261,7 @@ def _supported(base: Scenario, devices: tuple[Accelerator, ...], weights: str) -
             update={"accelerator": device, "precision": Precision(weights=weights, kv_cache=cache)}
         )
         found.append(not any(p.code in _REFUSED for p in check(trial)))
-    return found
+    return np.array(found, dtype=bool)
 
 
 def _is_allowed(base: Scenario, place: Deployment) -> bool:
@@ -235,9 +280,9 @@ def _judged(
     place: Deployment,
     weights: str,
     cache: str,
-    supported: list[bool],
+    supported: NDArray[np.bool_],
     bounds: Bounds,
-) -> Iterator[Combination]:
+) -> Part:
     targets, search, count = base.targets, base.search, place.accelerators
     per_token = (
         math.inf if targets.time_per_output_token_ms is None else targets.time_per_output_token_ms / 1e3
@@ -245,29 +290,26 @@ def _judged(
     first = math.inf if targets.time_to_first_token_s is None else targets.time_to_first_token_s
     budget = math.inf if search.budget_usd is None else search.budget_usd
     hourly = math.inf if search.budget_usd_per_hour is None else search.budget_usd_per_hour
-    price = count * field.price
-    rules: tuple[tuple[Reason, FloatArray, FloatArray | float], ...] = (
-        ("no_price", _unknown(price, budget), 0.0),
-        ("no_price", _unknown(field.hourly, hourly), 0.0),
-        ("budget", np.nan_to_num(price), budget),
-        ("budget", np.nan_to_num(count * field.hourly), hourly),
-        ("weights", bounds.needed, bounds.usable),
-        ("per_token", bounds.per_token, per_token),
-        ("first_token", bounds.first_token, first),
+    price, by_hour, none = count * field.price, count * field.hourly, np.zeros(len(field.devices))
+    # In the order of _RULES: values, and what they may be at most.
+    values = (
+        1.0 - supported,
+        _unknown(price, budget),
+        _unknown(by_hour, hourly),
+        np.nan_to_num(price),
+        np.nan_to_num(by_hour),
+        bounds.needed,
+        bounds.per_token,
+        bounds.first_token,
     )
-    failed = [(reason, value, np.broadcast_to(limit, value.shape)) for reason, value, limit in rules]
-    over = [(value > limit) for _, value, limit in failed]
-    for i, device in enumerate(field.devices):
-        if count > 1 and field.single[i]:
-            continue
-        paid = None if math.isnan(price[i]) else float(price[i])
-        if not supported[i]:
-            yield Combination(device, place, weights, cache, paid, "unsupported")
-            continue
-        hit = next((k for k, wrong in enumerate(over) if wrong[i]), None)
-        if hit is None:
-            guess, prompt = float(bounds.guess[i]), float(bounds.prompt[i])
-            yield Combination(device, place, weights, cache, paid, guess=guess, prompt=prompt)
-        else:
-            reason, value, limit = failed[hit]
-            yield Combination(device, place, weights, cache, paid, reason, float(value[i]), float(limit[i]))
+    limits = (0.0, 0.0, 0.0, budget, hourly, bounds.usable, per_token, first)
+    rule, value, limit = np.full(len(none), _ALLOWED), none, none
+    for at in reversed(range(len(_RULES))):  # the first one that is broken counts
+        over = values[at] > limits[at]
+        rule = np.where(over, at, rule)
+        value, limit = np.where(over, values[at], value), np.where(over, limits[at], limit)
+    # Of what the engine does not run there is nothing to tell.
+    value = np.where(supported, value, 0.0)
+    if count > 1:
+        rule = np.where(field.single, _ABSENT, rule)
+    return Part(field, place, weights, cache, bounds, price, rule, value, limit)

@@ -81,7 +81,7 @@ def _devices(scenario: Scenario) -> Iterator[Move | None]:
     most = max(scenario.search.most_accelerators, scenario.deployment.accelerators)
     search = scenario.search.model_copy(update={"most_accelerators": most, "rank": "price"})
     told = 0
-    for look in looks(scenario.model_copy(update={"search": search}), portion=1):
+    for look in looks(scenario.model_copy(update={"search": search}), widest=1):
         if look is None or look.offers <= told:
             yield None
             continue

@@ -8,9 +8,10 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.planning.capacity_search import trial_of
-from core.planning.engine_settings import faster, variants
-from core.planning.offers import Offer, distance, estimated, marked, merit
-from core.planning.search_space import Reason
+from core.planning.engine_settings import Settings, faster, variants
+from core.planning.estimates import estimated, estimating
+from core.planning.offers import Offer, distance, marked, merit
+from core.planning.search_space import Combination, Reason
 from core.serving.simulator import simulate
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
@@ -76,7 +77,7 @@ def _best_of(base: Scenario, offer: Offer) -> Offer:
         missed = ("first_token",)
     found = []
     for settings in variants(offer.scenario, missed):
-        other = estimated(base, replace(offer.combination, settings=settings))
+        other = estimated(base, _with(offer, settings))
         if isinstance(other, Offer) and not other.missed:
             found.append(other)
     same = {"first_token": lambda o: o.time_to_first_token, "per_token": lambda o: o.time_per_output_token}
@@ -88,31 +89,44 @@ def _best_of(base: Scenario, offer: Offer) -> Offer:
 
 
 def quickened(base: Scenario, order: list[Offer], most: int) -> Generator[None, None, list[Offer]]:
-    """The first few of a search by speed or energy with settings that put out more; None after estimates."""
+    """The first few of a search by speed or energy with settings that put out more."""
     found = list(order)
-    for i, offer in enumerate(order[:most]):
-        for settings in faster(offer.scenario):
-            other = estimated(base, replace(offer.combination, settings=settings))
-            yield
-            if isinstance(other, Offer) and not other.missed:
-                found[i] = min(found[i], other, key=lambda o: merit(o, base.search.rank))
+    asked = [(i, settings) for i, o in enumerate(order[:most]) for settings in faster(o.scenario)]
+    answers = yield from estimating([(base, _with(order[i], settings)) for i, settings in asked])
+    for (i, _), other in zip(asked, answers, strict=True):
+        if isinstance(other, Offer) and not other.missed:
+            found[i] = min(found[i], other, key=lambda o: merit(o, base.search.rank))
     return found
 
 
 def tuned(base: Scenario, near: list[Offer], most: int) -> Generator[None, None, list[Offer]]:
     """Of near misses those that meet every target with other settings, after ``most`` estimates at most.
 
-    None follows every estimate.
+    The nearest come first with all their settings; of each the first that helps is taken.
     """
-    found, left = list[Offer](), most
-    for offer in sorted(near, key=distance):
-        for settings in variants(offer.scenario, offer.missed):
-            if left <= 0:
-                return found
+    found, left, waiting = list[Offer](), most, sorted(near, key=distance)
+    while waiting and left > 0:
+        asked: list[tuple[int, Combination]] = []
+        for i, offer in enumerate(waiting):
+            asked += [(i, _with(offer, s)) for s in variants(offer.scenario, offer.missed)]
+            if len(asked) >= left:
+                break
+        if not asked:
+            break
+        asked = asked[:left]
+        answers = yield from estimating([(base, combination) for _, combination in asked])
+        helped: set[int] = set()
+        for (i, _), other in zip(asked, answers, strict=True):
+            if i in helped:
+                continue  # asked for nothing, and not counted
             left -= 1
-            other = estimated(base, replace(offer.combination, settings=settings))
-            yield
             if isinstance(other, Offer) and not other.missed:
                 found.append(other)
-                break
+                helped.add(i)
+        # What was asked last may have been cut off by the end of what was left.
+        waiting = waiting[asked[-1][0] + 1 :]
     return found
+
+
+def _with(offer: Offer, settings: Settings) -> Combination:
+    return replace(offer.combination, settings=settings)

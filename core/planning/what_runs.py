@@ -4,15 +4,17 @@ A model is offered in the widest weights that meet the targets, else in the wide
 largest that runs well comes first.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from core.catalog.models import CatalogModel, all_models, load_model
 from core.errors import InferometerError
 from core.memory.build import plan_memory
 from core.memory.capacity import LONGEST, longest
 from core.memory.device import driver_total_bytes
-from core.planning.offers import Offer, Shortfall, estimated, nearness
+from core.planning.offers import Offer, Shortfall, nearness
+from core.planning.rounds import Asker, in_rounds
 from core.planning.search_names import refuse_unknown
 from core.planning.search_space import Combination, cache_formats, layouts, weight_formats
 from core.spec.checks import check
@@ -20,7 +22,7 @@ from core.spec.formats import WEIGHT_FORMATS
 from core.spec.model import Model
 from core.spec.scenario import Scenario
 
-_PORTION = 16
+_WIDEST = 32  # models that are looked at together
 _SPARE = 0.98  # of the memory that weights may take before anything is estimated
 
 
@@ -50,43 +52,51 @@ class WhatRuns:
         return self.searched - self.too_large - len(self.runs)
 
 
-def what_runs(scenario: Scenario, portion: int = _PORTION) -> Iterator[WhatRuns]:
+def what_runs(scenario: Scenario, widest: int = _WIDEST) -> Iterator[WhatRuns]:
     """All models of the catalogue on the scenario's devices, engine, load and targets.
 
     ``search.weight_formats`` and ``search.quality`` limit the formats.  Models that are shorter than
     a request of the workload are passed over.
     """
-    for state in looks(scenario, portion):
+    for state in looks(scenario, widest):
         if state is not None:
             yield state
 
 
-def looks(scenario: Scenario, portion: int = _PORTION) -> Iterator[WhatRuns | None]:
-    """The same with None after every estimate: whoever has other things to do may pause."""
+def looks(scenario: Scenario, widest: int = _WIDEST) -> Iterator[WhatRuns | None]:
+    """The same with None every few milliseconds: whoever has other things to do may pause.
+
+    Up to ``widest`` models are looked at together.
+    """
     refuse_unknown(scenario)
     work, device, count = scenario.workload, scenario.accelerator, scenario.deployment.accelerators
     memory = _SPARE * driver_total_bytes(device) * count
     models = sorted(all_models(), key=lambda m: -m.parameters)
     formats = weight_formats(scenario)
-    found: list[Runs] = []
-    searched = too_large = 0
+    askers: list[tuple[str, Callable[[], Asker[Runs | None]]]] = []
+    too_large = too_short = 0
     for entry in models:
-        searched += 1
         given = (entry.published_weight_format,) if entry.published_weight_format in WEIGHT_FORMATS else ()
         narrowest = min((_least_bits(f) for f in (*formats, *given)), default=16.0)
         if entry.max_context and entry.max_context < work.tokens_per_request:
-            continue
-        if entry.parameters * narrowest / 8.0 > memory:
+            too_short += 1
+        elif entry.parameters * narrowest / 8.0 > memory:
             too_large += 1
+        else:
+            askers.append((entry.id, partial(_best_of, scenario, entry)))
+    found: dict[int, Runs] = {}  # by place
+    for step in in_rounds(askers, widest):
+        if step is None or not step.done:
+            yield None
             continue
-        runs = yield from _of(scenario, entry)
-        if runs is None:
-            too_large += 1
-            continue
-        found.append(runs)
-        if len(found) % portion == 0:
-            yield _state(found, too_large, searched, len(models), finished=False)
-    yield _state(found, too_large, searched, len(models), finished=True)
+        too_large += sum(runs is None for runs in step.done.values())
+        found.update({place: runs for place, runs in step.done.items() if runs is not None})
+        searched = too_short + too_large + len(found)
+        runs = [found[place] for place in sorted(found)]
+        if searched < len(models):
+            yield _state(runs, too_large, searched, len(models), finished=False)
+    runs = [found[place] for place in sorted(found)]
+    yield _state(runs, too_large, len(models), len(models), finished=True)
 
 
 def _least_bits(weights: str) -> float:
@@ -102,7 +112,7 @@ def _state(found: list[Runs], too_large: int, searched: int, total: int, finishe
     return WhatRuns(tuple(sorted(found, key=key)), too_large, searched, total, finished)
 
 
-def _of(scenario: Scenario, entry: CatalogModel) -> Generator[None, None, Runs | None]:
+def _best_of(scenario: Scenario, entry: CatalogModel) -> Asker[Runs | None]:
     try:
         model = load_model(entry.id)
     except InferometerError:
@@ -112,8 +122,7 @@ def _of(scenario: Scenario, entry: CatalogModel) -> Generator[None, None, Runs |
     for combination in _combinations(base):
         if combination.scenario(base).workload.tokens_per_request > base.engine.longest_request:
             continue
-        offer = estimated(base, combination)
-        yield
+        offer = yield base, combination
         if isinstance(offer, Shortfall):
             continue
         if best is None or nearness(offer) < nearness(best):

@@ -179,12 +179,15 @@ class _Loop:
 
     def __init__(self, plan: StepPlan, lengths: Lengths, inside: FloatArray) -> None:
         self.plan, self.lengths, self.inside = plan, lengths, inside
-        self.n, self.stages = len(inside), float(plan.stages)
-        self.over, self.others = plan.overheads, inside - 1.0
+        self.n, over, kind = len(inside), plan.overheads, plan.kind
+        self.over, self.others = over, inside - 1.0
+        self.stages = over_points(plan.stages, self.n)
+        self.own_prefill = over_points(over.own_prefill, self.n)
+        self.each_waits = 1e-3 * over_points(over.waiting_request_ms[kind], self.n)  # s
         self.gained = over_points(plan.tokens_per_step, self.n)
         self.steps = np.maximum(lengths.output - 1.0, 0.0) / self.gained
-        self.shared = 0.0 if self.over.separate_prompts else 1.0  # whether decodes go on beside a prompt
-        self.base = 1e-3 * self.over.alone_ms[plan.kind] * np.ones(self.n)
+        self.shared = 0.0 if over.separate_prompts else 1.0  # whether decodes go on beside a prompt
+        self.base = 1e-3 * over_points(over.alone_ms[kind], self.n) * np.ones(self.n)
         self.share = self.full_steps = np.ones(self.n)
         # n columns of steps that only decode and n that carry a chunk of a prompt.
         self._decoding, self._prefill = np.zeros((2, self.n)), np.zeros((2, self.n))
@@ -246,7 +249,7 @@ class _Loop:
         is longer than the kernels alone say.
         """
         work = own - self.shared * steps.carriers * seconds[..., 0, :] / self.stages
-        return np.asarray(own + (self.over.own_prefill - 1.0) * np.maximum(work, 0.0))
+        return np.asarray(own + (self.own_prefill - 1.0) * np.maximum(work, 0.0))
 
     def read(self, share: FloatArray) -> _Reading:
         """How prompts are read, expected quantile."""
@@ -267,8 +270,7 @@ class _Loop:
 
     def server_wait(self, before: FloatArray) -> FloatArray:
         """Seconds that the server takes for each other request."""
-        wait = 1e-3 * self.over.waiting_request_ms[self.plan.kind]
-        return np.minimum(before * (wait / self.over.burst), wait)
+        return np.asarray(np.minimum(before * (self.each_waits / self.burst), self.each_waits))
 
     def lasting(self, share: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Seconds of the life at the solution, expected quantile, and the share of it: ``life`` in short."""
@@ -290,8 +292,8 @@ class _Loop:
         read = _Reading(steps, step[middle], added[middle], own[middle], reads[middle])
         waits = self.waits(read)
         decode = self.decode(step, added, waits.beside)
-        low, high = self.plan.first_token_band
-        band = np.array([low, 1.0, high])[list(of), None]
+        low, high = (over_points(value, self.n) for value in self.plan.first_token_band)
+        band = np.stack(np.broadcast_arrays(low, 1.0, high)).reshape(3, -1)[list(of)]
         start = self.base + 0.5 * read.step
         ahead, several = self.ahead(read, waits), self.steps > 0
         spread = (decode + own) / (decode + own)[middle]
@@ -345,7 +347,7 @@ class _Open(_Loop):
 
     def server_wait(self, before: FloatArray) -> FloatArray:
         """As often as somebody waits: nobody starts together with everybody else."""
-        return np.asarray(before * (1e-3 * self.over.waiting_request_ms[self.plan.kind]))
+        return np.asarray(before * self.each_waits)
 
     def waits(self, read: _Reading) -> _Waits:
         """What is being read, and what stands before it: M/D/1 where a prompt fills a step, less where
@@ -393,9 +395,9 @@ class _Closed(_Loop):
 
     def __init__(self, plan: StepPlan, lengths: Lengths, inside: FloatArray) -> None:
         super().__init__(plan, lengths, inside)
-        self.burst = self.over.burst
+        self.burst = over_points(self.over.burst, self.n)
         later = self.over.together_ms[plan.kind] - self.over.alone_ms[plan.kind]
-        self.base += 1e-3 * later * self.others / inside
+        self.base += 1e-3 * over_points(later, self.n) * self.others / inside
         self._full = np.zeros(self.n)  # steps of waiting, of the last round
 
     def beside(self, running: FloatArray) -> FloatArray:
@@ -410,7 +412,7 @@ class _Closed(_Loop):
     def _way(self, read: _Reading) -> FloatArray:
         """Seconds that a request spends in the server, where it hinders nobody and nobody hinders it."""
         way = self.base + 0.5 * read.step + read.reads - read.own
-        return np.asarray(way + self.others * self.server_wait(np.full(self.n, self.burst)))
+        return np.asarray(way + self.others * self.server_wait(self.burst * np.ones(self.n)))
 
     def _cycle(self, read: _Reading) -> tuple[FloatArray, FloatArray]:
         """Steps of a life by itself, and those that it takes longer because all are full of prompts."""

@@ -11,9 +11,11 @@ The points below L - 1 are the same whatever L is: cells that differ in their ro
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from core.latency.beside import BY_POINT, PlansBeside
 from core.latency.points import PointsPlan
 from core.latency.protocol import StepPlan
 from core.quantities import FloatArray
@@ -55,7 +57,7 @@ def met(
     """
     n = len(here)
     several = (lengths.prompt, lengths.prefix, lengths.output, lengths.token_budget)
-    if not isinstance(plan, PointsPlan) and not any(np.ndim(value) for value in several):
+    if not isinstance(plan, BY_POINT) and not any(np.ndim(value) for value in several):
         rooms = np.asarray(limit, dtype=np.float64).reshape(-1)
         rooms = rooms if np.ptp(rooms) else rooms[:1]
         return _read(_of_rooms(plan, lengths, rooms, quantiles), here)
@@ -81,8 +83,11 @@ def met(
 
 def _alike(plan: StepPlan, lengths: Lengths, n: int) -> Groups:
     """Cells that have the same lives while there is room."""
-    points = (plan.reading, plan.gained) if isinstance(plan, PointsPlan) else ()
-    several = (lengths.prompt, lengths.prefix, lengths.output, lengths.token_budget, *points)
+    several: list[Any] = [lengths.prompt, lengths.prefix, lengths.output, lengths.token_budget]
+    if isinstance(plan, PlansBeside):
+        several.append(np.arange(float(n)))
+    elif isinstance(plan, PointsPlan):
+        several += [plan.reading, plan.gained]
     return groups_of([np.asarray(value) for value in several if np.ndim(value)], n)
 
 

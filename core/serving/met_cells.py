@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from core.latency.points import PointsPlan
+from core.latency.beside import BY_POINT
 from core.latency.protocol import StepPlan
 from core.quantities import EXPECTED, FloatArray
 from core.serving.lifecycle import Lengths, lasting, live
@@ -52,7 +52,7 @@ class Cells:
     def _block(self, cells: Places, inside: FloatArray) -> tuple[FloatArray, FloatArray]:
         if not len(cells):
             return np.empty(0), np.empty(0)
-        plan = self.plan.part(cells) if isinstance(self.plan, PointsPlan) else self.plan
+        plan = self.plan.part(cells) if isinstance(self.plan, BY_POINT) else self.plan
         lengths = part_of(self.lengths, cells)
         if self.quantile == EXPECTED:
             return lasting(plan, lengths, inside)

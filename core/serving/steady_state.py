@@ -182,6 +182,7 @@ def read_anew(service: Service, here: FloatArray, kv_tokens: float | FloatArray)
     if left.min() > _NEVER_FULL:
         return 0.0
     full = 1.0 / (1.0 + np.exp(np.clip(_LOGISTIC * left, -50.0, 50.0)))
+    full = np.where(left > _NEVER_FULL, 0.0, full)
     more = np.clip((service.max_num_seqs - held) * lengths.prompt, 0.0, lengths.output)
     pool = kv_tokens / service.replicas
     headroom = service.watermark * pool if service.watermark else np.minimum(here, held)

@@ -10,7 +10,6 @@ from core.planning.recommend import Recommendation, looks, verified_one, verifyi
 from core.planning.what_runs import WhatRuns
 from core.spec.scenario import Scenario
 
-_PORTION = 4  # estimates between two states
 _EVERY_S = 0.15
 _WORTH = 8.0  # times as long as a state took to make, the next one waits at least
 _VERIFIED = 3
@@ -39,7 +38,7 @@ def hardware(scenario: Scenario, dress: Dress, verify: int = _VERIFIED) -> Itera
     begun = last = time.perf_counter()
     state: Recommendation | None = None
     shown, wait = 0, _EVERY_S
-    for look in looks(scenario, _PORTION):
+    for look in looks(scenario):
         if look is None:
             yield None
             continue
@@ -70,7 +69,7 @@ def models(scenario: Scenario, dress: Dress) -> Iterator[Found | None]:
     """What runs on the scenario's devices, as it is found."""
     begun = last = time.perf_counter()
     first = True
-    for state in what_runs.looks(scenario, portion=2):
+    for state in what_runs.looks(scenario):
         if state is None:
             yield None
             continue

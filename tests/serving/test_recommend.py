@@ -12,10 +12,11 @@ from core.cli import main
 from core.errors import NotFound
 from core.estimator import estimate
 from core.files import scenario_file
-from core.planning import engine_settings, offers, verify
+from core.planning import engine_settings, estimates
 from core.planning import recommend as recommend_module
 from core.planning import what_runs as what_runs_module
-from core.planning.offers import Offer, estimated, merit
+from core.planning.estimates import estimated
+from core.planning.offers import Offer, merit
 from core.planning.recommend import recommend, verified_one
 from core.planning.search_space import combinations, weight_formats
 from core.planning.verify import confirmed
@@ -285,21 +286,47 @@ def test_settings_of_the_engine_are_tried_where_a_target_is_just_missed(wanted):
 @pytest.mark.parametrize("rank", ["price", "speed"])
 def test_a_search_pauses_after_every_estimate(wanted, rank, monkeypatch):
     """The window goes first: nothing in between may take longer than an estimate does."""
-    counted = [0]
+    counted, ready = [0], estimates._ready
 
-    def estimated(*arguments):
+    def counting(*arguments):
         counted[0] += 1
-        return offers.estimated(*arguments)
+        return ready(*arguments)
 
-    for module in (recommend_module, verify, what_runs_module):
-        monkeypatch.setattr(module, "estimated", estimated)
+    monkeypatch.setattr(estimates, "_ready", counting)
     searched = with_values(wanted, {"search.rank": rank})
-    for search in (recommend_module.looks(searched, 4), what_runs_module.looks(searched, 2)):
+    for search in (recommend_module.looks(searched), what_runs_module.looks(searched)):
         seen = counted[0] = 0
         for _ in search:
             assert counted[0] - seen <= 1
             seen = counted[0]
         assert seen > 50
+
+
+@pytest.mark.parametrize("load", ["users", "requests"])
+@pytest.mark.parametrize("model", ["Qwen/Qwen3-32B", "deepseek-ai/DeepSeek-V3", "openai/gpt-oss-120b"])
+def test_together_is_the_same_as_one_by_one(wanted, load, model):
+    """Plans side by side: every layout and format of some devices, as ``estimate`` tells them alone."""
+    base = with_values(wanted, {"workload.load": load, "workload.request_rate": 0.5})
+    base = base.model_copy(update={"model": load_model(model)})
+    if "DeepSeek" in model:
+        large = ("H200 SXM 141GB", "Instinct MI300X")
+        base = with_values(
+            base, {"search.devices": large, "search.most_accelerators": 16, "search.most_nodes": 2}
+        )
+    open_ones = [c for c in combinations(base) if c.reason != "unsupported"][::3]
+    steps, answers = estimates.estimating([(base, c) for c in open_ones], whole=True), None
+    while answers is None:
+        try:
+            next(steps)
+        except StopIteration as end:
+            answers = end.value
+    found = [a for a in answers if isinstance(a, Offer)]
+    assert len(found) > 8
+    for offer in found:
+        speed = estimate(offer.scenario).speed
+        assert offer.time_per_output_token == pytest.approx(speed.time_per_output_token.expected, rel=1e-9)
+        assert offer.time_to_first_token == pytest.approx(speed.time_to_first_token.expected, rel=1e-9)
+        assert offer.output_tokens_per_second == pytest.approx(speed.output_throughput.expected, rel=1e-9)
 
 
 def test_what_just_fails_says_by_how_much(wanted):
