@@ -21,7 +21,7 @@ from core.latency.graphs import Padding, padding_of
 from core.latency.machine import Identity
 from core.latency.on_device import Coefficients, coefficients
 from core.latency.protocol import BOUND, Part
-from core.latency.roofline import smooth_max, smooth_max_of_halves
+from core.latency.roofline import slowest, smooth_max_of_halves
 from core.latency.speculative import draft_of, tokens_per_step
 from core.model.operator_rows import operators_of
 from core.model.operators import PREFILLS, ROUTING_SKEW, TOKENS, Layout, Operators, features
@@ -35,7 +35,6 @@ from core.spec.formats import ComputeFormat
 from core.spec.speculative import Speculative
 
 __all__ = ["BOUND", "Plan", "layout_of", "plan_of", "step_bound", "step_time"]
-_STREAM_P, _GRAPH_P = 8, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,31 +135,46 @@ class Plan:
         scaled = self.seconds_per[rows] @ work
         if reading is not None:
             scaled[..., len(self.operators.rows) :, :] *= reading
-        kernels = self._joined(scaled)
-        total = kernels.sum(axis=-2)
-        total += (self.fixed[rows][..., None, :] @ work)[..., 0, :]
+        return self._whole(rows, work, self._joined(scaled), decoding, gained)
+
+    def _whole(
+        self,
+        rows: slice | int,
+        work: FloatArray,
+        kernels: FloatArray,
+        decoding: FloatArray,
+        gained: FloatArray | None = None,
+    ) -> FloatArray:
+        """Seconds of steps from those of their ``kernels`` ([Q,] [A,] O, N)."""
+        total: FloatArray = np.add.reduce(kernels, axis=-2)
+        if work.ndim == 2:
+            total += self.fixed[rows] @ work
+        else:
+            total += (self.fixed[rows][..., None, :] @ work)[..., 0, :]
         if self.prefill_row is not None and self.decode_rows:
-            reading = kernels[..., self.decode_rows[0], :]
+            read = kernels[..., self.decode_rows[0], :]
             for row in self.decode_rows[1:]:
-                reading = reading + kernels[..., row, :]
-            total += self.mixed[rows] * np.minimum(reading, kernels[..., self.prefill_row, :])
+                read = read + kernels[..., row, :]
+            total += self.mixed[rows] * np.minimum(read, kernels[..., self.prefill_row, :])
         if self.operators.exchanges:
             tokens = work[..., TOKENS : TOKENS + 1, :]
-            ring = self.ring_start[rows] + self.ring[rows] * tokens
-            total += np.minimum(self.direct[rows] * tokens, ring).sum(axis=-2)
+            wires = np.minimum(self.direct[rows] * tokens, self.ring_start[rows] + self.ring[rows] * tokens)
+            total += wires[..., 0, :] if wires.shape[-2] == 1 else np.add.reduce(wires, axis=-2)
         if rows == BOUND or (isinstance(rows, slice) and rows.start == BOUND):
-            return np.asarray(total)
-        beyond = decoding > self.padding.largest
-        prompts = work[..., PREFILLS, :] * (work[..., TOKENS, :] > self.padding.largest_prompt)
-        outside = self.ungraphed[rows] * (1.0 if self.eager else np.maximum(prompts, beyond))
-        total = smooth_max(total, outside, _GRAPH_P)
+            return total
+        outside = self.ungraphed[rows] * (1.0 if self.eager else self._leaves_graph(work, decoding))
         sent = decoding if gained is None else decoding * gained
-        return smooth_max(total, self.stream[rows] * sent, _STREAM_P)
+        return slowest(total, outside, self.stream[rows] * sent)
+
+    def _leaves_graph(self, work: FloatArray, decoding: FloatArray) -> FloatArray:
+        """1 of steps that run outside the graph, else 0."""
+        prompts = work[..., PREFILLS, :] * (work[..., TOKENS, :] > self.padding.largest_prompt)
+        return np.maximum(prompts, decoding > self.padding.largest)
 
     def _joined(self, scaled: FloatArray) -> FloatArray:
         """Compute rows and memory rows joined by each device's exponent; ``scaled`` is overwritten."""
         count = len(self.operators.rows)
-        if len(set(self.exponents)) == 1:
+        if self.exponents.count(self.p) == len(self.exponents):
             return smooth_max_of_halves(scaled, count, self.p)
         out = np.empty((*scaled.shape[:-2], count, scaled.shape[-1]))
         for p in set(self.exponents):
@@ -174,24 +188,22 @@ class Plan:
         An operator's time on the roofline is divided between compute and bandwidth as its two terms;
         starts of kernels, step overhead and launches outside a graph are the bound "launch".
         """
-        point = [np.array([value]) for value in (decoding, context, prefill, history)]
-        total = float(self.seconds(EXPECTED, *point)[0])
+        point = np.array([decoding, context, prefill, history])[:, None]
         rows, work = self.operators.rows, self.features(*point)
-        scaled = (self.seconds_per[EXPECTED] @ work)[:, 0].tolist()
+        scaled = self.seconds_per[EXPECTED] @ work
+        compute = scaled[: len(rows), 0].tolist()
+        joined = self._joined(scaled)
+        total = float(self._whole(EXPECTED, work, joined, point[0])[0])
+        kernels: list[float] = joined[:, 0].tolist()
         flops = (self.operators.flops @ work)[:, 0].tolist()
         moved = (self.operators.bytes @ work)[:, 0].tolist()
         runs = {"always": True, "decode": decoding > 0, "prefill": prefill > 0}
         merged: dict[str, list[float]] = {}  # key -> compute, bandwidth, link, launch seconds, FLOPs, bytes
-        kernels: list[float] = []
-        for index, row in enumerate(rows):
-            compute, memory = scaled[index], scaled[len(rows) + index]
-            powers = compute**self.p, memory**self.p
-            kernel = sum(powers) ** (1 / self.p)
-            kernels.append(kernel)
-            by_compute = powers[0] / sum(powers) if kernel and sum(powers) else 0.0
+        for index, (row, kernel) in enumerate(zip(rows, kernels, strict=True)):
+            by_compute = kernel * (compute[index] / kernel) ** self.p if kernel else 0.0
             sums = merged.setdefault(row.key, [0.0] * 6)
-            sums[0] += kernel * by_compute
-            sums[1] += kernel * (1 - by_compute)
+            sums[0] += by_compute
+            sums[1] += kernel - by_compute
             sums[3] += self.starts[index] if runs[row.when] else 0.0
             sums[4] += flops[index]
             sums[5] += moved[index]

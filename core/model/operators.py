@@ -90,7 +90,7 @@ class Operators:
     rows: tuple[Operator, ...]
     flops: FloatArray  # (O, K)
     bytes: FloatArray  # (O, K)
-    windows: FloatArray  # (W, 1)
+    windows: FloatArray  # (W, 1) rising; the last has no end
     expert_tables: tuple[FloatArray, ...]  # distinct experts at the tokens of the grid
     layout: Layout
     layers: int
@@ -132,34 +132,37 @@ def features(
 
     ``padded``: rows that the matrices of the decode batch have, at least ``decoding``; None: as many.
     """
-    window_count = len(operators.windows)
-    first_pair = FIRST_WINDOW + window_count
-    first_expert = first_pair + window_count
-    layout = operators.layout
+    windows, layout = operators.windows, operators.layout
+    first_pair = FIRST_WINDOW + len(windows)
+    first_expert = first_pair + len(windows)
     out = np.empty((first_expert + len(operators.expert_tables), len(decoding)))
     tokens, prefills = out[TOKENS], out[PREFILLS]
     out[ONE] = 1.0
-    out[DECODES] = decoding > 0
-    prefills[:] = prefill_tokens > 0
+    # Whether there are any, 0 or 1.
+    np.sign(decoding, out=out[DECODES])
+    np.sign(prefill_tokens, out=prefills)
     decoded = decoding if layout.verified == 1 else layout.verified * decoding
     np.add(decoded, prefills, out=out[SEQUENCES])
     np.add(decoded, prefill_tokens, out=tokens)
     # Below zero where several whole prompts are read side by side: fewer pairs, nothing cached.
     np.multiply(np.maximum(history, 0.0), prefills, out=out[HISTORY])
-    windows = operators.windows
-    np.multiply(decoding, np.minimum(context, windows), out=out[FIRST_WINDOW:first_pair])
-    # Causal pairs: query i of the chunk sees history + i tokens, at most the window.
-    growing = np.minimum(np.maximum(windows - history, 0.0), prefill_tokens)
-    pairs = growing * (history + 0.5 * growing)
-    pairs += (prefill_tokens - growing) * windows
-    out[first_pair:first_expert] = pairs
+    # Causal pairs: query i of the chunk sees history + i tokens, at most the window; the last has no end.
+    np.multiply(decoding, context, out=out[first_pair - 1])
+    np.multiply(prefill_tokens, history + 0.5 * prefill_tokens, out=out[first_expert - 1])
+    if len(windows) > 1:
+        ends = windows[:-1]
+        np.multiply(decoding, np.minimum(context, ends), out=out[FIRST_WINDOW : first_pair - 1])
+        growing = np.minimum(np.maximum(ends - history, 0.0), prefill_tokens)
+        pairs = np.multiply(growing, history + 0.5 * growing, out=out[first_pair : first_expert - 1])
+        pairs += (prefill_tokens - growing) * ends
+    more = None if padded is None else padded - decoding
     if operators.expert_tables:
         # The experts see the tokens of all copies of the attention; rows that fill up are all one token.
-        seen = tokens if padded is None else tokens + np.minimum(padded - decoding, 1.0)
+        seen = tokens if more is None else tokens + np.minimum(more, 1.0)
         if layout.data_parallel > 1:
             seen = layout.data_parallel * seen
         for row, table in enumerate(operators.expert_tables, first_expert):
             out[row] = np.interp(seen, _EXPERT_GRID, table)
-    if padded is not None:
-        tokens += layout.verified * (padded - decoding)
+    if more is not None:
+        tokens += more if layout.verified == 1 else layout.verified * more
     return out
