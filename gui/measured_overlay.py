@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QObject, QTimer
 
-from core.evidence.run import Run
 from core.evidence.kept_runs import Entry
+from core.evidence.run import Run
 from core.evidence.run_scenario import describe
 from core.spec.scenario import Scenario
 from core.words import counted
@@ -94,8 +94,7 @@ class MeasuredOverlay(QObject):
         store.loaded.connect(self.follow)
         window.document.changed.connect(lambda _scenario, _revision: self.follow())
         window.stack.switched.connect(lambda _key: self.follow())
-        if not store.is_current:
-            store.load()
+        store.want()
 
     @property
     def settled(self) -> bool:
@@ -103,9 +102,12 @@ class MeasuredOverlay(QObject):
         return not (self._rest.isActive() or self._work.working or self._store.busy)
 
     def follow(self) -> None:
-        """Look again, after a while."""
+        """Look again, after a while; out of sight nothing runs."""
         if self._window.stack.key == "estimate":
             self._rest.start()
+        elif self._work.working:
+            self._work.stop()
+            self._asked = ()
 
     def _begin(self) -> None:
         if not self._store.is_current:

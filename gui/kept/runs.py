@@ -93,6 +93,7 @@ class RunStore(QObject):
         self.entries: Sequence[Entry] = ()
         self.project = project_key(document.path)
         self._read_of: str | None = None  # the project whose runs are in ``entries``
+        self._reading: str | None = None  # the project whose runs were asked for last
         self._stamp = -1
         self._queue: list[tuple[Job, Callable[[object], object]]] = []
         self._result: object = None
@@ -119,9 +120,15 @@ class RunStore(QObject):
         if self._read_of is not None and not self.is_current:
             self.load()
 
+    def want(self) -> None:
+        """Read the runs of the project unless they are there or on their way."""
+        if not self.is_current and self._reading != self.project:
+            self.load()
+
     def load(self) -> None:
         """Read the runs of the project."""
         log, project = self.log, self.project
+        self._reading = project
         self._do(lambda: (project, log.stamp(project), _entries(log, project)), self._take_entries)
 
     def look(self) -> None:
@@ -223,6 +230,7 @@ class RunStore(QObject):
             self._next()
 
     def _on_failed(self, problems: tuple[Problem, ...]) -> None:
+        self._reading = None
         self._queue.pop(0)
         self.failed.emit(problems)
         if not self._work.working:

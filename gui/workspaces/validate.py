@@ -7,9 +7,9 @@ from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from core.errors import Problem
+from core.evidence.kept_runs import Entry
 from core.evidence.pairing import Pair
 from core.evidence.readers.common import Reading
-from core.evidence.kept_runs import Entry
 from core.units import show_count
 from gui.contents import validate as content
 from gui.frame.sizes import Sizes
@@ -142,7 +142,7 @@ class ValidateWorkspace(QWidget):
         self._context.estimation.want("")
         self._look.start()
         if not self.store.is_current:
-            self.store.load()
+            self.store.want()
         else:
             self.store.look()
             self._on_loaded()  # another workspace may have had the runs read before this one was there

@@ -71,3 +71,22 @@ def test_another_run_begins_without_a_mark(shown: ValidateWorkspace) -> None:
     shown.choose(number_of(shown, log=True))
     assert shown.pages.beside.log.marked == "" and shown.pages.run.ledger.current == -1
     assert shown.pages.beside.log.verticalScrollBar().value() == 0
+
+
+def test_runs_that_are_on_their_way_are_not_read_twice(
+    make_window: Callable[[], MainWindow], paths: Paths, qtbot: QtBot
+) -> None:
+    """Estimate and Validate both want them: a long log is read once."""
+    window = make_window()
+    window.paths = paths
+    store = window.shell.runs
+    read: list[object] = []
+    store.loaded.connect(lambda: read.append(store.project))
+    for _ in range(3):
+        store.want()
+    qtbot.waitUntil(lambda: not store.busy and store.is_current, timeout=WAIT_MS)
+    store.want()
+    assert not store.busy and len(read) == 1
+    store.load()
+    qtbot.waitUntil(lambda: not store.busy, timeout=WAIT_MS)
+    assert len(read) == 2
