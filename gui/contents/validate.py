@@ -22,7 +22,7 @@ from gui.work.boards import FAR, Board, Move, Suggestion, View
 
 PROMISED = 0.8  # share of cases that a predicted band is to hold
 _SPREAD = 0.4  # error at the ends of the intervals' axis
-_DASH = "–"
+_DASH, _NOT_STATED = "–", "?"
 
 
 def signed(share: float, words: Words, digits: int = 0) -> str:
@@ -165,14 +165,17 @@ def run_title(run: Run, words: Words) -> str:
     if setting.concurrency:
         parts.append(words.phrase(counted("units.users", round(setting.concurrency))))
     if setting.input_tokens or setting.output_tokens:
-        lengths = (setting.input_tokens or 0, setting.output_tokens or 0)
-        shown = (show_tokens(round(tokens)) for tokens in lengths)
-        parts.append(words("validating.lengths", input=next(shown), output=next(shown)))
+        given, made = (_length(tokens) for tokens in (setting.input_tokens, setting.output_tokens))
+        parts.append(words("validating.lengths", input=given, output=made))
     if not parts and run.ledger and run.origin.tool != MONITOR:
         parts.append(words("validating.start_log"))
     elif not parts and run.operators:
         parts.append(words("validating.trace"))
     return " · ".join(parts) or name_of("tool", run.origin.tool, words)
+
+
+def _length(tokens: float | None) -> str:
+    return _NOT_STATED if tokens is None else show_tokens(round(tokens))
 
 
 def run_place(run: Run) -> str:

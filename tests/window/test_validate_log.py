@@ -8,6 +8,9 @@ from pytestqt.qtbot import QtBot
 import resources
 from core.evidence.readers.common import together
 from core.evidence.readers.detect import read_text
+from core.evidence.run import Origin, Run, Setting
+from core.words import Words
+from gui.contents.validate import run_title
 from gui.frame.window import MainWindow
 from gui.paths import Paths
 from gui.workspaces.validate import ValidateWorkspace
@@ -90,3 +93,10 @@ def test_runs_that_are_on_their_way_are_not_read_twice(
     store.load()
     qtbot.waitUntil(lambda: not store.busy, timeout=WAIT_MS)
     assert len(read) == 2
+
+
+def test_a_length_that_is_not_stated_is_no_zero() -> None:
+    words = Words("en")
+    some = Run(Origin("x"), Setting(output_tokens=262.0))
+    none = Run(Origin("x"), Setting(input_tokens=0.0, output_tokens=128.0))
+    assert run_title(some, words) == "? + 262" and run_title(none, words) == "0 + 128"
