@@ -1,10 +1,11 @@
 """A plot painted in pixels whose still part is kept as an image, so that a moving line costs little."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPixmap, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 from shiboken6 import VoidPtr
@@ -23,7 +24,11 @@ class Canvas(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._kept: QPixmap | None = None
-        self._ratio = 0.0
+        self._next: QPixmap | None = None  # under way, in steps
+        self._left: list[Callable[[Draw], None]] = []
+        self._taken: list[QRectF] = []
+        self._turn = QTimer(self, singleShot=True, interval=0)
+        self._turn.timeout.connect(self._step)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(QSize(200, 60))
@@ -31,8 +36,40 @@ class Canvas(QWidget):
 
     def refill(self) -> None:
         """The still part is another."""
-        self._kept = None
+        self._kept = self._next = None
+        self._left = []
         self.update()
+
+    def renew(self) -> None:
+        """The same in steps, each in a turn of the event loop; what is shown stays until the last one."""
+        if self._kept is None:
+            self.refill()
+            return
+        self._next = self._blank(self._kept.devicePixelRatio())
+        self._left, self._taken = list(self.steps()), []
+        self._turn.start()
+
+    @property
+    def busy(self) -> bool:
+        """Whether steps are to come."""
+        return bool(self._left)
+
+    def _step(self) -> None:
+        if not self._left or self._next is None:
+            return
+        with QPainter(self._next) as painter:
+            draw = Draw(painter, theme())
+            draw.taken = self._taken
+            self._left.pop(0)(draw)
+        if self._left:
+            self._turn.start()
+            return
+        self._kept, self._next = self._next, None
+        self.update()
+
+    def steps(self) -> Sequence[Callable[[Draw], None]]:
+        """What ``still`` paints, one after the other."""
+        return (self.still,)
 
     def still(self, draw: Draw) -> None:
         """Paint what stays."""
@@ -50,16 +87,19 @@ class Canvas(QWidget):
         with QPainter(self) as painter:
             # Not the screen's ratio: a widget rendered into a picture is asked for the picture's.
             ratio = max(painter.deviceTransform().m11(), self.devicePixelRatioF())
-            if self._kept is None or ratio != self._ratio:
-                self._ratio = ratio
-                kept = QPixmap(QSize(round(self.width() * ratio), round(self.height() * ratio)))
-                kept.setDevicePixelRatio(ratio)
-                kept.fill(theme().canvas)
+            if self._kept is None or ratio != self._kept.devicePixelRatio():
+                kept = self._blank(ratio)
                 with QPainter(kept) as inner:
                     self.still(Draw(inner, theme()))
                 self._kept = kept
             painter.drawPixmap(0, 0, self._kept)
             self.moving(Draw(painter, theme()))
+
+    def _blank(self, ratio: float) -> QPixmap:
+        made = QPixmap(QSize(round(self.width() * ratio), round(self.height() * ratio)))
+        made.setDevicePixelRatio(ratio)
+        made.fill(theme().canvas)
+        return made
 
 
 def polygon_of(px: FloatArray, py: FloatArray) -> QPolygonF:

@@ -13,6 +13,7 @@ from core.quantities import FloatArray
 from core.units import three_digits
 from gui.plots.canvas import Canvas, Frame, dots, polygon_of, rings
 from gui.plots.draw import Align, Draw
+from gui.plots.name_places import NamePlaces
 from gui.plots.scales import Axis, value_axis
 from gui.theme import Role
 
@@ -51,12 +52,13 @@ class PricePlot(Canvas):
         self.with_names = True
         self.x_text: Callable[[float], str] = three_digits
         self._points: tuple[Point, ...] = ()
+        self._seen: list[Point] = []
         self._shown: tuple[object, ...] = ()
         self._chosen: object = None
         self._pointed: Point | None = None
         self._frame = Frame(QRectF(), 0.0, 1.0)
         self._decade: float | None = None  # of the base line, where heights are logarithmic
-        self._marks = np.zeros((0, 2))  # of good points, pixels
+        self._free = NamePlaces(QRectF(), np.zeros(0), np.zeros(0), ())
         self.setMouseTracking(True)
 
     def show_points(self, points: Sequence[Point], title: str, caption: str) -> None:
@@ -68,13 +70,13 @@ class PricePlot(Canvas):
         self._points, self.title, self.caption = tuple(points), title, caption
         self._pointed = None
         self.setAccessibleName(title)
-        self.refill()
+        self.renew()
 
     def choose(self, key: object) -> None:
         """Mark a point."""
         if key != self._chosen:
             self._chosen = key
-            self.refill()
+            self.renew()
 
     def point_of(self, point: Point) -> QPointF:
         """Where a point stands."""
@@ -86,12 +88,20 @@ class PricePlot(Canvas):
 
     def still(self, draw: Draw) -> None:
         """Title, axes, points, as many names as there is room for."""
+        for step in self.steps():
+            step(draw)
+
+    def steps(self) -> Sequence[Callable[[Draw], None]]:
+        """Each takes some milliseconds for hundreds of points."""
+        return self._axes, self._open_marks, self._full_marks, self._names
+
+    def _axes(self, draw: Draw) -> None:
         t = draw.theme
         place = draw.text(0, t.px(10), self.title, t.ink, role="body_semibold")
         draw.text(place.right() + 10, t.px(10), self.caption, t.ink3)
         top, low_edge = t.px(28), t.px(19)
         rect = QRectF(t.px(40), top, self.width() - t.px(40) - 2, max(20.0, self.height() - top - low_edge))
-        shown = [p for p in self._points if p.x > 0 and math.isfinite(p.y)]
+        shown = self._seen = [p for p in self._points if p.x > 0 and math.isfinite(p.y)]
         good = [p for p in shown if p.good]
         frame = self._frame = Frame(rect, 3.0, 5.0, headroom=t.px(8))
         if not shown:
@@ -109,23 +119,32 @@ class PricePlot(Canvas):
         frame.rect = rect
         self._grid(draw, frame)
         self._axis(draw, frame)
+
+    def _open_marks(self, draw: Draw) -> None:
         painter = draw.painter
         painter.save()
-        painter.setClipRect(rect.adjusted(-4, -6, 4, 4))
+        painter.setClipRect(self._frame.rect.adjusted(-4, -6, 4, 4))
         least = self._decade if self._decade is not None else -math.inf
-        open_ones = self._polygon([p for p in shown if not p.good and math.log10(max(p.y, 1e-9)) >= least])
-        rings(draw, open_ones, t.ghost, 5.5)
+        missed = [p for p in self._seen if not p.good and math.log10(max(p.y, 1e-9)) >= least]
+        rings(draw, self._polygon(missed), draw.theme.ghost, 5.5)
         painter.restore()
-        chosen_one = next((p for p in shown if p.key == self._chosen), None)
+
+    def _full_marks(self, draw: Draw) -> None:
+        good = [p for p in self._seen if p.good]
         rest, best = [p for p in good if not p.best], [p for p in good if p.best]
         for points, size in ((rest, 4.5), (best, 6.5)):
             polygon = self._polygon(points)
-            dots(draw, polygon, t.canvas, size + 2.0)
-            dots(draw, polygon, t.curve, size)
-        self._marks = np.column_stack(self._places(shown))
+            dots(draw, polygon, draw.theme.canvas, size + 2.0)
+            dots(draw, polygon, draw.theme.curve, size)
+
+    def _names(self, draw: Draw) -> None:
+        t, shown = draw.theme, self._seen
+        self._free = NamePlaces(self._frame.rect, *self._places(shown), draw.taken)
+        chosen_one = next((p for p in shown if p.key == self._chosen), None)
         if chosen_one is not None:
             self._chosen_name(draw, chosen_one)
-        names = [p for p in sorted(good, key=lambda p: (not p.best, -p.y)) if p is not chosen_one]
+        good = sorted((p for p in shown if p.good), key=lambda p: (not p.best, -p.y))
+        names = [p for p in good if p is not chosen_one]
         for point in names[: _MOST_NAMES if self.with_names else 0]:
             self._name(draw, point, t.ink if point.best else t.ink2)
 
@@ -169,21 +188,21 @@ class PricePlot(Canvas):
         wide = draw.width(point.label, "caption_semibold")
         x = min(max(at.x(), rect.left() + wide / 2 + 4), rect.right() - wide / 2 - 4)
         y = max(at.y() - t.px(13), rect.top() + t.px(6))
-        draw.text(x, y, point.label, t.ink, role="caption_semibold", align="centre")
+        self._free.take(draw.text(x, y, point.label, t.ink, role="caption_semibold", align="centre"))
 
     def _name(
         self, draw: Draw, point: Point, colour: QColor, role: Role = "caption", more: Sides = ()
     ) -> bool:
         """Write the name where it covers nothing; False where there is no such place."""
-        at = self.point_of(point)
+        at, rect, half = self.point_of(point), self._frame.rect, draw.width(point.label, role) / 2
+        if not (math.isfinite(at.x()) and math.isfinite(at.y())):
+            return False
         for dx, dy, align in (*_SIDES, *more):
             x, y = at.x() + dx, at.y() + dy
             if align == "centre":  # at the edges as near as it goes
-                half, rect = draw.width(point.label, role) / 2, self._frame.rect
                 x = min(max(x, rect.left() + half), max(rect.right() - half, rect.left() + half))
-            if self._covers_mark(draw.rect_of(x, y, point.label, role, align)):
-                continue
-            if draw.text_if_free(x, y, point.label, colour, self._frame.rect, role=role, align=align):
+            if self._free.free(draw.rect_of(x, y, point.label, role, align)):
+                self._free.take(draw.text(x, y, point.label, colour, role=role, align=align))
                 return True
         return False
 
@@ -197,12 +216,6 @@ class PricePlot(Canvas):
 
     def _polygon(self, points: Sequence[Point]) -> QPolygonF:
         return polygon_of(*self._places(points))
-
-    def _covers_mark(self, rect: QRectF) -> bool:
-        """Whether a point stands in a rectangle."""
-        x, y = self._marks[:, 0], self._marks[:, 1]
-        across = (x > rect.left() - 3) & (x < rect.right() + 3)
-        return bool((across & (y > rect.top() - 3) & (y < rect.bottom() + 3)).any())
 
     def _axis(self, draw: Draw, frame: Frame) -> None:
         t, y = draw.theme, frame.rect.bottom() + draw.theme.px(11)

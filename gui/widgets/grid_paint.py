@@ -7,50 +7,60 @@ from PySide6.QtGui import QColor, QPainter
 
 from gui import icons
 from gui.theme import theme
-from gui.widgets import cell_text
+from gui.widgets.cell_text import Writer
 
 if TYPE_CHECKING:
     from gui.widgets.grid_table import Cell
 
 
-def paint_cell(painter: QPainter, cell: "Cell", box: QRectF, right: bool, most: float) -> None:
+def paint_cell(writer: Writer, cell: "Cell", box: QRectF, right: bool, most: float) -> None:
     """A text with its mark and small print, a bar, or an interval."""
-    if not (cell.text or cell.icon or cell.after or cell.bar is not None or cell.interval is not None):
-        return
-    t = theme()
-    middle = round(box.center().y())
     if cell.bar is not None:
-        track = QRectF(box.left() + 6, middle - 3, box.width() - 12, 6)
-        painter.fillRect(track, t.sunken if t.name != "contrast" else t.grid)
-        full = QRectF(track.left(), track.top(), track.width() * min(1.0, max(0.0, cell.bar)), 6)
-        painter.fillRect(full, getattr(t, cell.bar_colour))
+        _paint_bar(writer.painter, cell.bar, box, getattr(theme(), cell.bar_colour))
         return
     if cell.interval is not None:
-        _paint_interval(painter, cell.interval, box, getattr(t, cell.bar_colour))
+        _paint_interval(writer.painter, cell.interval, box, getattr(theme(), cell.bar_colour))
         return
-    size = t.px(14)
-    after = cell_text.width("caption", cell.after) + 8 if cell.after else 0.0
-    mark = size + 4 if cell.icon else 0
+    if not (cell.text or cell.icon or cell.after):
+        return
+    t = theme()
     colour = getattr(t, cell.colour)
+    if not (cell.icon or cell.after or cell.short):  # nothing but a text
+        writer.text(
+            box if not (right and most) else box.adjusted(0, 0, -most, 0), cell.text, cell.role, colour, right
+        )
+        return
+    size, middle = t.px(14), round(box.center().y())
+    after = writer.width("caption", cell.after) + 8 if cell.after else 0.0
+    mark = size + 4 if cell.icon else 0
     if right:
         inner = box.adjusted(0, 0, -most, 0)
-        used = cell_text.text(painter, inner, cell.text, cell.role, colour, right=True)
+        used = writer.text(inner, cell.text, cell.role, colour, right=True)
         if cell.icon:
             at = QPointF(round(inner.right() - used - mark), middle - size / 2)
-            icons.draw(painter, cell.icon, at, getattr(t, cell.icon_colour), size)
+            icons.draw(writer.painter, cell.icon, at, getattr(t, cell.icon_colour), size)
         if cell.after:
             rest = QRectF(inner.right() + 8, box.top(), most, box.height())
-            cell_text.text(painter, rest, cell.after, "caption", t.ink3)
+            writer.text(rest, cell.after, "caption", t.ink3)
         return
     if cell.icon:
         at = QPointF(round(box.left()), middle - size / 2)
-        icons.draw(painter, cell.icon, at, getattr(t, cell.icon_colour), size)
+        icons.draw(writer.painter, cell.icon, at, getattr(t, cell.icon_colour), size)
     inner = box.adjusted(mark, 0, -after, 0)
-    fits = not cell.short or cell_text.width(cell.role, cell.text) <= inner.width()
-    used = cell_text.text(painter, inner, cell.text if fits else cell.short, cell.role, colour)
+    fits = not cell.short or writer.width(cell.role, cell.text) <= inner.width()
+    used = writer.text(inner, cell.text if fits else cell.short, cell.role, colour)
     if cell.after:
         rest = box.adjusted(mark + used + 8, 0, 0, 0)
-        cell_text.text(painter, rest, cell.after, "caption", t.ink3)
+        writer.text(rest, cell.after, "caption", t.ink3)
+
+
+def _paint_bar(painter: QPainter, share: float, box: QRectF, colour: QColor) -> None:
+    """A share on its track."""
+    t, middle = theme(), round(box.center().y())
+    track = QRectF(box.left() + 6, middle - 3, box.width() - 12, 6)
+    painter.fillRect(track, t.sunken if t.name != "contrast" else t.grid)
+    full = QRectF(track.left(), track.top(), track.width() * min(1.0, max(0.0, share)), 6)
+    painter.fillRect(full, colour)
 
 
 def _paint_interval(

@@ -1,9 +1,11 @@
 """A painted table: a head in small print, rows between hairlines, one of them chosen."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QFocusEvent,
     QKeyEvent,
@@ -16,16 +18,13 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QWidget
 
 from gui.theme import Role, manager, theme
 from gui.tips import plain
-from gui.widgets import cell_text, paint
+from gui.widgets import paint
+from gui.widgets.cell_text import Writer
 from gui.widgets.grid_paint import paint_cell
+from gui.widgets.grid_widths import INDENT, indents, needed, placed
 
 _HEAD = 30
-_PAD = 16
-_LEAST = 196  # px of a column that stretches
-_MEASURED = 60  # rows that decide how wide a column is
-_BESIDE = 12  # more of it where the column before ends with numbers
-_INDENT = 8  # of texts, where a chosen row has its ground; without one they stand on the edge
-_MOST_STRETCH = 120  # px that a column takes of what is left, before all take their part
+MEASURED = 60  # rows that decide how wide a column is
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +77,19 @@ class GridTable(QAbstractScrollArea):
     def __init__(self, name: str, row: int = 28, selects: bool = True, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._columns: tuple[Column, ...] = ()
-        self._rows: tuple[Row, ...] = ()
+        self._rows: Sequence[Row] = ()
+        self._indents: list[int] = []
         self._widths: list[float] = []
+        self._placed: list[float] = []
         self._after: list[float] = []  # of each column, so that its numbers stand below one another
         self._row_height = row
         self._selects = selects
         self._hovered = -1
+        self._hint = QSize()
         self.current = -1
         self.empty = ""  # what is said in place of rows
         self.most_rows = 0  # 0: as high as there is room; else the height fits as many rows
+        self.held_rows = 0  # room that is kept for as many of them
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(name)
@@ -96,31 +99,77 @@ class GridTable(QAbstractScrollArea):
         manager.changed.connect(self._measure)
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> Sequence[Row]:
         """What is shown."""
         return self._rows
 
     def show_table(self, columns: Sequence[Column], rows: Sequence[Row]) -> None:
-        """Show other rows; the chosen number stays where there are as many."""
-        if tuple(columns) == self._columns and tuple(rows) == self._rows:
-            self._rows = tuple(rows)
+        """Show other rows, which nobody changes later; the chosen number stays where there are as many.
+
+        Rows may be made where they are asked for: all but the first are not before they come into sight.
+        """
+        columns, before = tuple(columns), self._rows
+        if rows is before and columns == self._columns:
             return
-        same = tuple(columns) == self._columns and len(rows) >= _MEASURED
-        same = same and self._rows[:_MEASURED] == tuple(rows[:_MEASURED])
-        self._columns, self._rows = tuple(columns), tuple(rows)
-        if same and self.verticalScrollBar().value() == 0:  # what is in sight is the same
-            self._share()
+        place = (self._columns, self._placed, self._after)
+        self._columns, self._rows = columns, rows
+        marked = self._hovered, self.current
+        self._hovered, self.current = -1, min(self.current, len(rows) - 1)
+        self._measure(paints=False)
+        if place != (columns, self._placed, self._after) or not before or not rows:
+            self.viewport().update()
             return
-        self.current = min(self.current, len(rows) - 1)
-        self._hovered = -1
-        self._measure()
+        for index in {*marked} - {self.current}:
+            self._update_row(index)
+        if self.current != marked[1]:
+            self._update_row(self.current)
+        self._update_changed(before)
+
+    def _update_changed(self, before: Sequence[Row]) -> None:
+        """Paint the cells in sight that are others than before, and no more: painting takes the longest."""
+        shown, edges = self._in_sight(max(len(before), len(self._rows))), self._edges()
+        for index in shown:
+            if index >= len(before) or index >= len(self._rows):
+                self._update_row(index)
+                continue
+            old, new = before[index].cells, self._rows[index].cells
+            if old is new:
+                continue
+            for number, (one, other) in enumerate(zip(old, new, strict=True)):
+                if one is not other and one != other and self._placed[number]:
+                    self._update_row(index, edges[number], edges[number + 1])
+
+    def _update_row(self, index: int, left: float = 0.0, right: float = 0.0) -> None:
+        """Paint a row, or a part of it."""
+        if index < 0:
+            return
+        if self.devicePixelRatioF() % 1:  # a row does not end where a pixel does
+            self.viewport().update()
+            return
+        t = theme()
+        top = t.px(_HEAD) + index * t.px(self._row_height) - self.verticalScrollBar().value()
+        first, last = math.floor(left), math.ceil(right or self.viewport().width())
+        self.viewport().update(QRect(first, top, last - first, t.px(self._row_height)))
+
+    def _in_sight(self, count: int) -> range:
+        """Numbers of the rows that are painted, of as many."""
+        t = theme()
+        head, row, shift = t.px(_HEAD), t.px(self._row_height), self.verticalScrollBar().value()
+        # Not a sliver of one more.
+        last = (shift + self.viewport().height() - head - row * 4 // 5) // row + 1
+        return range(max(0, shift // row), min(count, last))
+
+    def _edges(self) -> list[float]:
+        """Where the columns begin, and where the last one ends."""
+        return [0.0, *accumulate(self._placed)]
 
     def select(self, index: int) -> None:
         """Choose a row without telling anybody."""
         if index != self.current:
+            self._update_row(self.current)
             self.current = index
             self._speak()
-            self.viewport().update()
+            self._update_row(index)
 
     def as_text(self) -> str:
         """The table with tabs between the cells."""
@@ -130,64 +179,31 @@ class GridTable(QAbstractScrollArea):
 
     # -- measuring -------------------------------------------------------------------------------
 
-    def _measure(self) -> None:
-        t = theme()
-        self._widths, self._after = [], []
-        for index, column in enumerate(self._columns):
-            cells = [row.cells[index] for row in self._rows[:_MEASURED]]
-            small = [cell_text.width("caption", cell.after) + 8 if cell.after else 0.0 for cell in cells]
-            most = max(small, default=0.0) if column.right else 0.0
-            self._after.append(most)
-            if column.width:
-                self._widths.append(float(t.px(column.width)))
-                continue
-            wide = cell_text.width("caption", column.title)
-            for cell, after in zip(cells, small, strict=True):
-                mark = t.px(14) + 4 if cell.icon else 0.0
-                wide = max(wide, cell_text.width(cell.role, cell.text) + max(after, most) + mark)
-            self._widths.append(wide + _PAD + self._indent(index) - (0 if column.right else _INDENT))
+    def _measure(self, paints: bool = True) -> None:
+        self._indents = indents(self._columns, self._selects)
+        self._widths, self._after = needed(self._columns, self._rows[:MEASURED], self._indents)
         self._share()
-        self.updateGeometry()
-        self.viewport().update()
+        hint = self.sizeHint()
+        if hint != self._hint:
+            self._hint = hint
+            self.updateGeometry()
+        if paints:
+            self.viewport().update()
 
     def _share(self) -> None:
-        """What is left goes to the columns that stretch; what is missing is taken from them first."""
-        widths = list(self._widths)
-        room = self.viewport().width()
-        spare = [(column.spare, index) for index, column in enumerate(self._columns) if column.spare]
-        for _, index in sorted(spare):
-            if sum(widths) - self._slack() > room:
-                widths[index] = 0.0
-        over = room - sum(widths)
-        stretched = [i for i, c in enumerate(self._columns) if c.stretch]
-        self._placed = widths
-        last = bool(stretched) and stretched[-1] == len(widths) - 1 and not self._columns[-1].right
-        taken = over if last else min(over, theme().px(_MOST_STRETCH) * len(stretched))
-        for index in stretched:
-            self._placed[index] = max(float(theme().px(48)), self._placed[index] + taken / len(stretched))
-        shown = [i for i, wide in enumerate(widths) if wide and not self._columns[i].fixed]
-        for index in shown if over > taken and stretched else ():  # what lies far apart is not read together
-            self._placed[index] += (over - taken) / len(shown)
+        """The room of the columns, and how far the rows scroll."""
+        self._placed = placed(self._columns, self._widths, self.viewport().width())
         high = len(self._rows) * theme().px(self._row_height)
         left = self.viewport().height() - theme().px(_HEAD)
         self.verticalScrollBar().setRange(0, max(0, high - left))
         self.verticalScrollBar().setPageStep(max(1, left))
         self.verticalScrollBar().setSingleStep(theme().px(self._row_height))
 
-    def _slack(self) -> float:
-        """What the columns that stretch can do without."""
-        px = theme().px
-        pairs = [
-            (wide, px(c.least or _LEAST))
-            for c, wide in zip(self._columns, self._widths, strict=True)
-            if c.stretch
-        ]
-        return sum(max(0.0, wide - least) for wide, least in pairs)
-
     def sizeHint(self) -> QSize:
         """As many rows as are wanted."""
         t = theme()
-        count = min(len(self._rows), self.most_rows) if self.most_rows else max(3, len(self._rows))
+        few = min(max(len(self._rows), self.held_rows), self.most_rows)
+        count = few if self.most_rows else max(3, len(self._rows))
         return QSize(400, t.px(_HEAD) + count * t.px(self._row_height) + 2)
 
     def minimumSizeHint(self) -> QSize:
@@ -222,14 +238,17 @@ class GridTable(QAbstractScrollArea):
         if tip != self.viewport().toolTip():
             self.viewport().setToolTip(tip)
         index = row if self._selects else -1
-        if index != self._hovered:
-            self._hovered = index
-            self.viewport().update()
+        self._hover(index)
 
     def leaveEvent(self, event: QEvent) -> None:
         """No row any more."""
-        self._hovered = -1
-        self.viewport().update()
+        self._hover(-1)
+
+    def _hover(self, index: int) -> None:
+        if index != self._hovered:
+            self._update_row(self._hovered)
+            self._hovered = index
+            self._update_row(index)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Choose."""
@@ -293,55 +312,57 @@ class GridTable(QAbstractScrollArea):
     # -- painting --------------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Rows in sight, then the head above them."""
+        """Rows in sight, then the head above them; only what is to be painted anew."""
         t = theme()
+        head, row = t.px(_HEAD), t.px(self._row_height)
+        shift = self.verticalScrollBar().value()
+        width, high = self.viewport().width(), self.viewport().height()
+        parts = [QRectF(part) for part in event.region()]  # type: ignore[attr-defined]
         with QPainter(self.viewport()) as painter:
-            painter.fillRect(self.viewport().rect(), t.canvas)
-            head, row = t.px(_HEAD), t.px(self._row_height)
-            width, high = self.viewport().width(), self.viewport().height()
-            shift = self.verticalScrollBar().value()
+            painter.fillRect(event.rect(), t.canvas)
+            writer = Writer(painter)
             painter.setClipRect(0, head, width, high - head)
-            last = (shift + high - head - row * 4 // 5) // row + 1  # not a sliver of one more
-            for index in range(max(0, shift // row), min(len(self._rows), last)):
-                self._paint_row(painter, index, QRectF(0, head + index * row - shift, width, row))
+            for index in self._in_sight(len(self._rows)):
+                box = QRectF(0, head + index * row - shift, width, row)
+                inside = [part for part in parts if part.intersects(box)]
+                if inside:
+                    self._paint_row(writer, index, box, inside)
             painter.setClipping(False)
             if not self._rows:
-                said = QRectF(_INDENT if self._selects else 0, head + t.px(4), width, row)
+                said = QRectF(INDENT if self._selects else 0, head + t.px(4), width, row)
                 paint.text(painter, said, self.empty, t.font("body"), t.ink2)
-            x = 0.0
-            for index, (wide, column, after) in enumerate(
-                zip(self._placed, self._columns, self._after, strict=True)
-            ):
-                indent = self._indent(index)
-                box = QRectF(x + indent, 0, wide - indent - (8 if column.right else 0) - after, head - 2)
-                if wide > 16:
-                    cell_text.text(painter, box, column.title, "caption", t.ink3, column.right)
-                    if column.end:
-                        end = box.adjusted(0, 0, -8, 0)
-                        cell_text.text(painter, end, column.end, "caption", t.ink3, right=True)
-                x += wide
-            paint.hairline(painter, 0, head - 1, width, head - 1, t.line2)
+            if event.rect().top() < head:
+                self._paint_head(Writer(painter), width, head)
 
-    def _paint_row(self, painter: QPainter, index: int, box: QRectF) -> None:
-        t = theme()
+    def _paint_head(self, writer: Writer, width: float, head: float) -> None:
+        t, x = theme(), 0.0
+        for column, wide, after, indent in zip(
+            self._columns, self._placed, self._after, self._indents, strict=True
+        ):
+            box = QRectF(x + indent, 0, wide - indent - (8 if column.right else 0) - after, head - 2)
+            if wide > 16:
+                writer.text(box, column.title, "caption", t.ink3, column.right)
+                if column.end:
+                    writer.text(box.adjusted(0, 0, -8, 0), column.end, "caption", t.ink3, right=True)
+            x += wide
+        paint.hairline(writer.painter, 0, head - 1, width, head - 1, t.line2)
+
+    def _paint_row(self, writer: Writer, index: int, box: QRectF, parts: Sequence[QRectF]) -> None:
+        t, painter = theme(), writer.painter
         chosen = self._selects and index == self.current
         ground = t.accent_soft if chosen else t.side if index == self._hovered else t.canvas
         painter.fillRect(box, ground)
-        x = 0.0
-        for number, cell in enumerate(self._rows[index].cells):
-            wide, indent, right = self._placed[number], self._indent(number), self._columns[number].right
-            inner = QRectF(x + indent, box.top(), wide - indent - (8 if right else 0), box.height())
-            if wide > 16:
-                paint_cell(painter, cell, inner, right, self._after[number])
+        first, last = min(part.left() for part in parts), max(part.right() for part in parts)
+        x, top, high = 0.0, box.top(), box.height()
+        for column, cell, wide, after, indent in zip(
+            self._columns, self._rows[index].cells, self._placed, self._after, self._indents, strict=True
+        ):
+            if wide > 16 and x < last and x + wide > first:
+                inner = QRectF(x + indent, top, wide - indent - (8 if column.right else 0), high)
+                paint_cell(writer, cell, inner, column.right, after)
             x += wide
         if chosen:
-            painter.fillRect(QRectF(0, box.top(), 2, box.height()), t.accent)
+            painter.fillRect(QRectF(0, top, 2, high), t.accent)
             if t.name == "contrast" or self.hasFocus():
                 paint.frame(painter, box, t.accent)
         paint.hairline(painter, 0, box.bottom() - 1, box.width(), box.bottom() - 1, t.line)
-
-    def _indent(self, index: int) -> int:
-        """Left of the texts of a column; more beside numbers that end there."""
-        if self._columns[index].right or (index == 0 and not self._selects):
-            return 0
-        return _INDENT + (_BESIDE if index and self._columns[index - 1].right else 0)

@@ -26,6 +26,8 @@ _BOLD_S = 0.2
 # s between two looks for garbage on the interface thread: for the youngest often, so that it is little;
 # for what has stayed seldom, since models and tables of times are kept, and looking through them takes 25 ms.
 _SWEEPS = (0.15, 30.0)
+_SWEEP_MS = 20  # between two looks whether there is enough of it
+_YOUNG = 3000  # objects; looking through them takes about a millisecond
 _swept = [0.0, 0.0]
 _running: set[int] = set()  # threads at work
 _collects: list[bool] = []  # holds one while collections are put off
@@ -43,6 +45,14 @@ class _Gate(QObject):
         if dispatcher is not None:
             dispatcher.awake.connect(self.idle.clear)
             dispatcher.aboutToBlock.connect(self.idle.set)
+        self.sweeps = QTimer(self, interval=_SWEEP_MS)
+        self.sweeps.timeout.connect(self._sweep)
+
+    def _sweep(self) -> None:
+        if _collects:
+            _sweep()
+        else:
+            self.sweeps.stop()
 
 
 class _Dropped(Exception):
@@ -102,6 +112,7 @@ class Work(QObject):
         """Go through what ``make`` gives, in a thread; what is under way ends without another word."""
         self.stop()
         gate = _gate()
+        gate.sweeps.start()
         self.working, self._polite = True, True
         self._thread = threading.Thread(
             target=self._run, args=(self._token, make, gate.idle), name="work", daemon=True
@@ -167,8 +178,8 @@ class Work(QObject):
             if token != self._token or not self._box:
                 return
             kind, item = self._box.pop(0)
-        if _collects:
-            QTimer.singleShot(0, _sweep)  # in a turn of its own
+        if _collects and not _gate().sweeps.isActive():  # the thread began late
+            _gate().sweeps.start()
         if kind == "news":
             self.news.emit(item)
             return
@@ -182,11 +193,13 @@ class Work(QObject):
 def _sweep() -> None:
     """Look for the young garbage of the work under way; on the interface thread."""
     now = time.monotonic()
-    for generation in (1, 0):
-        if _collects and now - _swept[generation] > _SWEEPS[generation]:
-            gc.collect(generation)
-            _swept[: generation + 1] = [now] * (generation + 1)
-            return
+    due = [now - last > after for last, after in zip(_swept, _SWEEPS, strict=True)]
+    if due[1]:
+        gc.collect(1)
+        _swept[:] = [now] * 2
+    elif due[0] or gc.get_count()[0] > _YOUNG:
+        gc.collect(0)
+        _swept[0] = now
 
 
 def _count(begins: bool) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer
 
-_GAP_MS = 4  # between two pieces: what the first one has changed is painted before the second
+_GAP_MS = 8  # between two pieces: Qt paints what the first one has changed 5 ms later
 
 
 class Turns(QObject):

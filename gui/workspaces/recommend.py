@@ -1,5 +1,6 @@
 """The Recommend workspace: which hardware serves this model, or which models run on this hardware."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,7 +11,6 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from core.errors import Problem
 from core.files.results_file import KeptModels, KeptSearch
-from core.planning.offers import Offer
 from core.planning.recommend import Recommendation
 from core.planning.what_runs import WhatRuns
 from core.reports.recommendation import changes_of
@@ -21,6 +21,7 @@ from gui.contents import recommend as content
 from gui.contents.recommend import View
 from gui.contents.recommend_entry import Entry, of_entry, what
 from gui.contents.recommend_points import dollars, size
+from gui.contents.recommend_rows import Made
 from gui.frame.sizes import GUTTER, Sizes
 from gui.pinned import letter
 from gui.sheets.sheet import Text
@@ -63,7 +64,8 @@ class RecommendWorkspace(WorkPage):
     def __init__(self, context: "Context", parent: QWidget | None = None) -> None:
         super().__init__(context, _REST_MS, parent)
         self.found: Found | None = None
-        self._entries: list[Entry | None] = []
+        self._entries: tuple[Entry | None, ...] = ()
+        self._keys: tuple[object, ...] = ()
         self._asked: tuple[Scenario, bool] | None = None
         self._chosen: object = None  # key of the entry
         self._own_edit = False
@@ -165,7 +167,8 @@ class RecommendWorkspace(WorkPage):
 
     def settled(self) -> bool:
         """Whether the entries are those of the scenario as it stands."""
-        return not (self._plot_later.isActive() or self._turns.busy) and super().settled()
+        shows = self._plot_later.isActive() or self._turns.busy or self.plot.busy
+        return not shows and super().settled()
 
     def carried(self) -> Carried:
         """What the page that takes this one's place in another language goes on with."""
@@ -195,7 +198,7 @@ class RecommendWorkspace(WorkPage):
         if self._own_edit:
             self._asked = self._question()
         if self._asked != self._question():
-            self.search.stop()
+            self._stop_all()
             self._rest.start()
 
     def _on_keeper(self) -> None:
@@ -204,11 +207,11 @@ class RecommendWorkspace(WorkPage):
 
     def _turned(self) -> None:
         self.found = None
-        self._entries = []
+        self._entries, self._keys = (), ()
         self._chosen = None
         self.table.show_table((), ())
         self._rest.stop()
-        self._begin()
+        self._seen.start()
 
     def _begin(self) -> None:
         """Search for the scenario as it stands, unless its results came with the file."""
@@ -218,14 +221,15 @@ class RecommendWorkspace(WorkPage):
         self.single.stop()
         self._asked, self._stopped = self._question(), False
         self._late.start()
+        self.why.held_rows = len(self.why.rows)  # nothing moves up and down again while reasons come
         if self.found is None:
             self.heading.say(self._words("recommending.starting"), "")
         words, kept = self._words, self._keeper.part("models" if for_models else "search")
 
-        made: content.Made = {}
+        made: Made = {}
 
-        def dress(state: object) -> View:
-            return content.view_of(state, scenario, words, made)  # type: ignore[arg-type]
+        def dress(state: Recommendation | WhatRuns) -> View:
+            return content.view_of(state, scenario, words, made)
 
         kinds = (KeptSearch, KeptModels)
         self._from_file = isinstance(kept, kinds) and _essence(kept.scenario) == self._asked[0]
@@ -277,28 +281,31 @@ class RecommendWorkspace(WorkPage):
     # -- showing ---------------------------------------------------------------------------------
 
     def _show(self, found: Found) -> None:
+        """The rows at once, everything else in turns of its own: what is painted together takes longest."""
         view = found.view
         assert isinstance(view, View)
-        self._entries = list(view.entries)
+        self._entries, self._keys = view.entries, view.keys
         nothing = found.finished and not view.entries
         self.table.empty = self._words("recommending.nothing") if nothing else ""
         self.table.show_table(view.columns, view.rows)
-        self._turns.put("why", self._show_why)  # a table is painted in a turn of its own
+        self._keep_chosen()
+        self._turns.put("say", self._say)
+        self._turns.put("why", self._show_why)
         if found.finished:
             self._plot_later.start(_PLOT_LAST_MS)  # after the table has been painted
-        elif not self._plot_later.isActive():  # in a turn of its own, and seldom: painting costs the most
+        elif not self._plot_later.isActive():  # seldom: painting it costs the most
             self._plot_later.start(_PLOT_MS)
-        self._keep_chosen()
-        self._say()
 
     def _show_why(self) -> None:
-        view = self.found.view if self.found is not None else None
-        if not isinstance(view, View):
+        found = self.found
+        if found is None or not isinstance(found.view, View):
             return
-        if view.why is not None:
-            self.why.show_table(*view.why)
+        why = found.view.why
+        if why is not None:
+            self.why.held_rows = 0 if found.finished else self.why.held_rows
+            self.why.show_table(*why)
         for widget in (self.why_title, self.why):
-            widget.setVisible(view.why is not None)
+            widget.setVisible(why is not None)
 
     def _show_points(self) -> None:
         found = self.found
@@ -306,17 +313,17 @@ class RecommendWorkspace(WorkPage):
             return
         for_models = found.view.why is None
         self.plot.x_text = size if for_models else dollars
-        self.plot.with_names = found.finished
         self.plot.empty = self._words("recommending.no_points") if found.finished else ""
+        self.plot.with_names = found.finished
+        self.plot.choose(self._chosen_key())
         title = self._words("recommending.plot_models" if for_models else "recommending.plot")
         self.plot.show_points(found.view.points, title, self._words("recommending.plot_caption"))
 
     def _say(self) -> None:
         words, found = self._words, self.found
-        if found is None:
+        if found is None or not isinstance(found.view, View):
             return
-        scenario = self._context.document.scenario
-        self.heading.say(*content.headline(found, scenario, words))
+        self.heading.say(found.view.headline, found.view.line)
         said = ""
         if found.verifying >= 0 and self.search.working and isinstance(found.state, Recommendation):
             offer = found.state.offers[found.verifying]
@@ -326,16 +333,19 @@ class RecommendWorkspace(WorkPage):
             said = words(f"recommending.{key}", time=show_time(found.seconds))
             if self._from_file:
                 said = f"{said} · {words('kept.from_file')}"
-            counted = content.beside_note(found, scenario, words).rstrip(".。")
+            counted = found.view.beside.rstrip(".。")
             said = f"{counted} · {said}" if counted else said
         self.took.set_text(said)
 
-    def _keep_chosen(self) -> None:
+    def _chosen_key(self) -> object:
         """The entry chosen before, where it is still there; else the best."""
-        keys = [entry.key if entry else None for entry in self._entries]
-        index = keys.index(self._chosen) if self._chosen in keys and self._chosen is not None else 0
-        self.table.select(index if keys else -1)
-        self.plot.choose(keys[index] if keys else None)
+        if self._chosen is not None and self._chosen in self._keys:
+            return self._chosen
+        return self._keys[0] if self._keys else None
+
+    def _keep_chosen(self) -> None:
+        key = self._chosen_key()
+        self.table.select(self._keys.index(key) if self._keys else -1)
         self._show_buttons()
 
     @property
@@ -346,10 +356,10 @@ class RecommendWorkspace(WorkPage):
 
     def choose(self, key: object) -> None:
         """Choose an entry by its key."""
-        keys = [entry.key if entry else None for entry in self._entries]
-        if key in keys:
+        if key in self._keys:
             self._chosen = key
             self._keep_chosen()
+            self.plot.choose(key)
 
     def _on_chosen(self, index: int) -> None:
         entry = self._entries[index]
@@ -407,21 +417,24 @@ class RecommendWorkspace(WorkPage):
         entry = self.entry
         if entry is None:
             return
-        offer = entry.offer
+        offer, found = entry.offer, self.found
+        if found is None or not isinstance(found.state, Recommendation):
+            return
+        state, scenario, words = found.state, self._context.document.scenario, self._words
+
+        def simulated() -> Iterator[Found]:
+            for one in search_work.simulated(offer):
+                later = content.with_offer(state, one)
+                yield Found(later, found.seconds, content.view_of(later, scenario, words))
+
         self._late.start()
-        self.single.start(lambda: search_work.simulated(offer))
+        self.single.start(simulated)
         self.took.set_text(self._words("recommending.verifying", what=what(offer, self._words)))
         self.verify.setEnabled(False)
 
-    def _on_verified(self, offer: Offer) -> None:
-        found = self.found
-        if found is None or not isinstance(found.state, Recommendation):
-            return
-        state = content.with_offer(found.state, offer)
-        view = content.view_of(state, self._context.document.scenario, self._words)
-        self.found = Found(state, found.seconds, view)
-        self._from_file = False
-        self._show(self.found)
+    def _on_verified(self, found: Found) -> None:
+        self.found, self._from_file = found, False
+        self._show(found)
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.table.as_text())

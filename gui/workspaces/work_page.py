@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gui.workspaces.registry import Context
 
 _NARROW = 640  # px of the heading
+_SEEN_MS = 12  # a page is painted before it works
 _SHOW_WORK_MS = 300  # what takes longer says how far it is, and can be cancelled
 
 
@@ -41,6 +42,8 @@ class WorkPage(QWidget):
         self._icons: list[tuple[QPushButton, str, int]] = []
         self._rest = QTimer(self, singleShot=True, interval=rest_ms)
         self._rest.timeout.connect(self._begin)
+        self._seen = QTimer(self, singleShot=True, interval=_SEEN_MS)
+        self._seen.timeout.connect(self._begin_seen)
         self._late = QTimer(self, singleShot=True, interval=_SHOW_WORK_MS)
         self._late.timeout.connect(self._show_work)
         self.heading, self.bar = Heading(), ProgressBar()
@@ -154,6 +157,10 @@ class WorkPage(QWidget):
         self._follow()
         if self._rest.isActive():  # nobody is typing
             self._rest.stop()
+            self._seen.start()
+
+    def _begin_seen(self) -> None:
+        if self._active and not self._rest.isActive():  # else an edit came in between
             self._begin()
 
     def deactivate(self) -> None:
@@ -170,7 +177,8 @@ class WorkPage(QWidget):
 
     def settled(self) -> bool:
         """Whether everything belongs to the scenario as it stands."""
-        return not (self._rest.isActive() or self._keeper.busy or self._working)
+        waits = self._rest.isActive() or self._seen.isActive() or self._keeper.busy
+        return not (waits or self._working)
 
     # -- working ---------------------------------------------------------------------------------
 

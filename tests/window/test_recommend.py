@@ -12,12 +12,11 @@ from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui.contents import recommend as content
-from gui.contents.recommend import Entry
+from gui.contents.recommend_entry import Entry
 from gui.fields.choice_edit import Choice
 from gui.fields.multi_edit import MultiEdit
 from gui.frame.window import MainWindow
 from gui.widgets.grid_table import Cell, Column, GridTable, Row
-from gui.work.search import Found
 from gui.workspaces.recommend import RecommendWorkspace
 
 WAIT_MS = 60_000
@@ -207,7 +206,7 @@ def test_what_nobody_measured_is_said_beside_the_sentence_and_each_model(scenari
         asked = scenario.model_copy(update={"accelerator": load_accelerator(device)})
         *_, state = what_runs(asked)
         view = content.view_of(state, asked, words)
-        return content.headline(Found(state, 0.1, view), asked, words)[1], list(view.rows)
+        return view.line, list(view.rows)
 
     line, rows = shown("Gaudi 3")
     marked = [row for row in rows if row.cells[1].icon == "info"]
@@ -223,5 +222,5 @@ def test_models_that_are_too_short_for_a_request_are_counted(scenario: Scenario)
     *_, state = what_runs(asked)
     assert state.too_short > 0
     for words in (Words("en"), Words("zh_CN")):
-        line = content.headline(Found(state, 0.1), asked, words)[1]
+        line = content.headline(state, asked, words)[1]
         assert str(state.too_short) in line and f"{asked.workload.tokens_per_request:,}" in line

@@ -7,8 +7,8 @@ from core.planning.verify import confirmed, verified_one
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
-from gui.contents.recommend import hardware_rows
 from gui.contents.recommend_points import price_points
+from gui.contents.recommend_rows import hardware_rows
 
 
 def test_an_offer_that_its_simulation_refuses_is_an_open_point(scenario: Scenario) -> None:

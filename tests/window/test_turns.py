@@ -7,7 +7,8 @@ from pytestqt.qtbot import QtBot
 
 from core.pauses import pause
 from gui.theme import theme
-from gui.widgets import cell_text, paint
+from gui.widgets import paint
+from gui.widgets.cell_text import Writer
 from gui.work.background import Work
 from gui.work.turns import Turns
 
@@ -54,7 +55,7 @@ def _painted(short: bool, string: str, box: QRectF, right: bool) -> bytes:
     image.fill(theme().canvas)
     painter = QPainter(image)
     if short:
-        cell_text.text(painter, box, string, "body_medium", theme().ink, right)
+        Writer(painter).text(box, string, "body_medium", theme().ink, right)
     else:
         align = paint.RIGHT if right else paint.LEFT
         paint.text(painter, box, string, theme().font("body_medium"), theme().ink, align)
