@@ -23,9 +23,11 @@ from core.evidence.run_files import dumped
 from core.evidence.run_json import to_tree
 from core.os_reasons import reason_of
 from core.strict_json import shortened_path
+from core.words import Phrase
 
 DATABASE = "runs.sqlite"  # in the user's data folder
 WAIT_S = 10.0  # for another window that writes
+_NOT_OPENED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -317,6 +319,17 @@ def _is_damage(error: sqlite3.DatabaseError) -> bool:
     return (code & 0xFF) in _DAMAGED or str(error).startswith(("no such table", "no such column"))
 
 
+def _refusal(path: Path) -> Phrase | str:
+    """Why the database cannot be opened: asked of the system, since its own words are in one language."""
+    try:
+        if path.is_dir():
+            return Phrase("os_reasons.eisdir")
+        os.close(os.open(path, os.O_RDWR | getattr(os, "O_NONBLOCK", 0)))
+    except OSError as error:
+        return reason_of(error)
+    return Phrase("os_reasons.eio")
+
+
 def _failure(error: Exception, path: Path, writing: bool) -> InferometerError:
     shown = shortened_path(str(path))
     code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
@@ -326,6 +339,6 @@ def _failure(error: Exception, path: Path, writing: bool) -> InferometerError:
         return UnwritableFile(Problem("file.disk_full", values={"path": shown}))
     if code == sqlite3.SQLITE_READONLY:
         return UnwritableFile(Problem("file.read_only", values={"path": shown}))
-    reason = reason_of(error)
+    reason = _refusal(path) if code in _NOT_OPENED else reason_of(error)
     kind, name = (UnwritableFile, "file.not_written") if writing else (UnreadableFile, "file.not_read")
     return kind(Problem(name, values={"path": shown, "reason": reason}))

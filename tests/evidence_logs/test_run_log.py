@@ -249,6 +249,18 @@ def test_places_that_cannot_be_a_log(tmp_path: Path) -> None:
     assert folder.is_dir()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes as the system has them")
+def test_a_log_that_cannot_be_opened_says_why_in_the_own_language(tmp_path: Path) -> None:
+    folder, pipe, circle = (tmp_path / name for name in ("folder", "pipe", "circle"))
+    folder.mkdir()
+    os.mkfifo(pipe)
+    circle.symlink_to(circle)
+    for path, reason in ((folder, "eisdir"), (pipe, "eio"), (circle, "eloop")):
+        with pytest.raises(UnwritableFile) as refused:
+            RunLog(path).add("a", [measured()])
+        assert refused.value.problems[0].values["reason"] == Phrase(f"os_reasons.{reason}")
+
+
 WRITER = """
 import sys
 import time
