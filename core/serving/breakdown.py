@@ -10,16 +10,16 @@ BOUNDS = ("compute", "bandwidth", "link", "launch")
 def engine_phase(plan: StepPlan, decoding: float, context: float, prefill: float, history: float) -> Phase:
     """The step with ``decoding`` sequences on ``context`` tokens and a chunk of ``prefill`` tokens."""
     parts = plan.parts(decoding, context, prefill, history)
-    total = sum(part.seconds for part in parts)
+    taken = [(part.compute, part.bandwidth, part.link, part.launch) for part in parts]
+    bounds = [sum(column) for column in zip(*taken, strict=True)]
+    total = sum(bounds)
     operators = [
-        OperatorTime(
-            part.key, part.seconds, part.flops, part.bytes, max(BOUNDS, key=lambda b: getattr(part, b))
-        )
-        for part in parts
+        OperatorTime(part.key, sum(seconds), part.flops, part.bytes, BOUNDS[seconds.index(max(seconds))])
+        for part, seconds in zip(parts, taken, strict=True)
     ]
     return Phase(
         seconds=total,
-        shares={bound: sum(getattr(part, bound) for part in parts) / total for bound in BOUNDS},
+        shares={bound: seconds / total for bound, seconds in zip(BOUNDS, bounds, strict=True)},
         operators=tuple(sorted(operators, key=lambda o: -o.seconds)),
         compute_format=plan.compute_format,
         native=plan.is_native,

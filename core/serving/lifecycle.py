@@ -38,7 +38,7 @@ follows from steps too: b (O-1) / (all steps of a life).
 The form and the constants (in the efficiency profiles) were found on served measurements.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -126,12 +126,11 @@ def lasting(plan: StepPlan, lengths: Lengths, inside: FloatArray) -> tuple[Float
 def _solved(loop: "_Loop", near: FloatArray | None) -> FloatArray:
     """The share (n,) that follows from itself."""
     # Secant steps; far prompts need more than damping.
-    last = np.ones(loop.n)
-    share = np.where(loop.steps > 0, _SHARE, 0.0) * last if near is None else near
-    last_off = np.full(loop.n, -0.1)
+    last, last_off = loop.ones, -0.1 * loop.ones
+    share = _SHARE * np.sign(loop.steps) * last if near is None else near
     for _ in range(loop.rounds if near is None else 1):
-        off = loop.following(share) - share
-        slope = np.minimum((off - last_off) / np.where(share == last, 1.0, share - last), -_LEAST_SLOPE)
+        off, moved = loop.following(share) - share, share - last
+        slope = np.minimum((off - last_off) / np.where(moved == 0.0, 1.0, moved), -_LEAST_SLOPE)
         last, last_off = share, off
         share = np.minimum(np.maximum(share - off / slope, 0.0), 1.0)
     return share
@@ -143,11 +142,8 @@ class _Steps:
 
     carriers: FloatArray  # of one prompt; no whole number, so that nothing jumps where one more begins
     together: FloatArray  # whole prompts that share a step: those that wait come together
-
-    @property
-    def each(self) -> FloatArray:
-        """Steps for each prompt."""
-        return np.asarray(self.carriers / self.together)
+    each: FloatArray  # for each prompt
+    occupied: FloatArray  # of a stage, for each prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,16 +178,18 @@ class _Loop:
         self.n, over, kind = len(inside), plan.overheads, plan.kind
         self.over, self.others = over, inside - 1.0
         self.stages = over_points(plan.stages, self.n)
-        self.own_prefill = over_points(over.own_prefill, self.n)
+        self.more_prefill = over_points(over.own_prefill, self.n) - 1.0
         self.each_waits = 1e-3 * over_points(over.waiting_request_ms[kind], self.n)  # s
         self.gained = over_points(plan.tokens_per_step, self.n)
         self.steps = np.maximum(lengths.output - 1.0, 0.0) / self.gained
         self.shared = 0.0 if over.separate_prompts else 1.0  # whether decodes go on beside a prompt
-        self.base = 1e-3 * over_points(over.alone_ms[kind], self.n) * np.ones(self.n)
-        self.share = self.full_steps = np.ones(self.n)
+        self.ones = self.share = self.full_steps = self.room = np.ones(self.n)
+        self.base = 1e-3 * over_points(over.alone_ms[kind], self.n) * self.ones
+        # Of a step that carries a prompt: what it takes in other stages, and what decodes take of it.
+        self.elsewhere, self.decodes = (self.stages - 1.0) / self.stages, self.shared / self.stages
         # n columns of steps that only decode and n that carry a chunk of a prompt.
-        self._decoding, self._prefill = np.zeros((2, self.n)), np.zeros((2, self.n))
-        self._context, self._history = np.zeros((2, self.n)), np.zeros((2, self.n))
+        self._columns = np.zeros((4, 2 * self.n))
+        self._decoding, self._context, self._prefill, self._history = self._columns.reshape(4, 2, self.n)
         self._context[:] = lengths.mean_context
 
     def following(self, share: FloatArray) -> FloatArray:
@@ -214,54 +212,51 @@ class _Loop:
         """Put the kinds of step into the columns."""
         self.share, lengths, running = share, self.lengths, self.inside * share
         # A step holds at least one request, however many stages stand idle.
-        running = np.maximum(running / self.stages, np.minimum(running, 1.0))
-        self._decoding[0], self._decoding[1:] = running, self.beside(running)
-        room = lengths.room(self._decoding[1])
-        full = self.full_steps = np.maximum(lengths.reading / room, 1.0)
+        running = np.maximum(running / self.stages, np.minimum(running, 1.0), out=self._decoding[0])
+        self._decoding[1] = self.beside(running)
+        room, reading = lengths.room(self._decoding[1]), lengths.reading
+        full = np.maximum(reading / room, 1.0)
+        self.room, self.full_steps = room, full
         here = 1.0 + self.others * self.waiting()
-        together = np.minimum(here, np.maximum(room / lengths.reading, 1.0))
-        chunk = np.minimum(room, together * lengths.reading)
-        self._prefill[1] = chunk
+        together = np.minimum(here, np.maximum(room / reading, 1.0))
+        chunk = np.minimum(room, together * reading, out=self._prefill[1])
         # Prompts side by side see themselves only: the pairs of one mean prompt a token.
-        self._history[1] = lengths.prefix + 0.5 * (lengths.prompt - chunk)
-        return _Steps(full, together)
+        np.add(lengths.prefix, 0.5 * (lengths.prompt - chunk), out=self._history[1])
+        each = full / together
+        return _Steps(full, together, each, each / self.stages)
 
     def seconds(self, rows: slice | int) -> FloatArray:
         """Times ([q,] 2, n) of the steps in the columns."""
-        columns = (self._decoding, self._context, self._prefill, self._history)
-        found = self.plan.seconds(rows, *(column.reshape(-1) for column in columns))
+        found = self.plan.seconds(rows, *self._columns)
         return np.asarray(found.reshape(*found.shape[:-1], 2, self.n))
 
     def added(self, seconds: FloatArray, steps: _Steps) -> FloatArray:
         """Seconds that one prompt adds to the steps it shares."""
-        decode = self.shared * seconds[..., 0, :]
-        more = steps.carriers * np.maximum(seconds[..., 1, :] - decode, 0.0)
-        return np.asarray(more / (self.stages * steps.together))
+        longer = np.maximum(seconds[..., 1, :] - self.shared * seconds[..., 0, :], 0.0)
+        return np.asarray(steps.occupied * longer)
 
-    def own(self, seconds: FloatArray, steps: _Steps, added: FloatArray) -> FloatArray:
-        """Seconds of the steps that carry one prompt."""
-        others = (self.stages - 1.0) * seconds[..., 1, :]
-        beside = self.shared * steps.carriers * seconds[..., 0, :]
-        return np.asarray(added + (others + beside) / self.stages)
-
-    def reads(self, seconds: FloatArray, steps: _Steps, own: FloatArray) -> FloatArray:
-        """Seconds from the queue to the first token: what a prompt takes beyond steps that only decode
-        is longer than the kernels alone say.
+    def own(self, seconds: FloatArray, steps: _Steps, added: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Seconds of the steps that carry one prompt, and those from the queue to the first token: what a
+        prompt takes beyond steps that only decode is longer than the kernels alone say.
         """
-        work = own - self.shared * steps.carriers * seconds[..., 0, :] / self.stages
-        return np.asarray(own + (self.own_prefill - 1.0) * np.maximum(work, 0.0))
+        work = added + self.elsewhere * seconds[..., 1, :]
+        own = work + self.decodes * steps.carriers * seconds[..., 0, :]
+        return own, own + self.more_prefill * work
 
     def read(self, share: FloatArray) -> _Reading:
         """How prompts are read, expected quantile."""
         steps = self.fill(share)
         seconds = self.seconds(EXPECTED)
         added = self.added(seconds, steps)
-        own = self.own(seconds, steps, added)
-        return _Reading(steps, seconds[0], added, own, self.reads(seconds, steps, own))
+        return _Reading(steps, seconds[0], added, *self.own(seconds, steps, added))
 
     def decode(self, step: FloatArray, added: FloatArray, beside: FloatArray) -> FloatArray:
         """Seconds from the first token to the last."""
         return np.asarray(self.steps * step + self.others * beside * added)
+
+    def start(self, read: _Reading) -> FloatArray:
+        """Seconds to the first token where nobody is ahead."""
+        return np.asarray(self.base + 0.5 * read.step + read.reads)
 
     def ahead(self, read: _Reading, waits: _Waits) -> FloatArray:
         """Seconds of waiting before the own prompt."""
@@ -277,7 +272,7 @@ class _Loop:
         read = self.read(share)
         waits = self.waits(read)
         decode = self.decode(read.step, read.added, waits.beside)
-        total = decode + (self.base + 0.5 * read.step) + read.reads + self.ahead(read, waits)
+        total = decode + self.start(read) + self.ahead(read, waits)
         return total, decode / total
 
     def life(self, share: FloatArray, of: Quantiles) -> Life:
@@ -287,16 +282,16 @@ class _Loop:
         every = self.seconds(slice(of[0], BOUND + 1, 1 if len(of) > 1 else BOUND - EXPECTED))
         quantiles, middle = every[:-1], of.index(EXPECTED)
         step, added = quantiles[:, 0], self.added(quantiles, steps)
-        own = self.own(quantiles, steps, added)
-        reads = self.reads(quantiles, steps, own)
+        own, reads = self.own(quantiles, steps, added)
         read = _Reading(steps, step[middle], added[middle], own[middle], reads[middle])
         waits = self.waits(read)
         decode = self.decode(step, added, waits.beside)
-        low, high = (over_points(value, self.n) for value in self.plan.first_token_band)
-        band = np.stack(np.broadcast_arrays(low, 1.0, high)).reshape(3, -1)[list(of)]
+        band = np.ones((3, self.n))
+        band[LOW], band[HIGH] = (over_points(value, self.n) for value in self.plan.first_token_band)
+        band = band[of[0] : of[-1] + 1]
         start = self.base + 0.5 * read.step
         ahead, several = self.ahead(read, waits), self.steps > 0
-        spread = (decode + own) / (decode + own)[middle]
+        inside = decode + own
         total = decode[middle] + start + read.reads + ahead
         held_up = self.others * waits.beside * read.added
         return Life(
@@ -309,7 +304,7 @@ class _Loop:
                 decode / np.maximum(self.lengths.output - 1.0, 1e-9),
                 step / self.gained,
             ),
-            total=spread * total,
+            total=inside / inside[middle] * total,
             prefill_share=np.where(several, held_up / np.maximum(decode[middle], 1e-12), 0.0),
             terms=self.terms(share, read, waits, every[middle]),
         )
@@ -323,7 +318,7 @@ class _Loop:
             decoding=running,
             step=read.step,
             mixed=seconds[1],
-            room=self.lengths.room(self._decoding[1]),
+            room=self.room,
             carriers=read.steps.carriers,
             together=read.steps.together,
             added=read.added,
@@ -334,7 +329,7 @@ class _Loop:
             wait=self.server_wait(waits.before),
             busy=waits.busy,
             server=self.base,
-            again=self.lengths.anew * np.ones(self.n),
+            again=self.lengths.anew * self.ones,
         )
 
 
@@ -354,19 +349,18 @@ class _Open(_Loop):
         all that have come are read side by side in the next one.
         """
         share, zero = self.share, np.zeros(self.n)
-        decode = self.decode(read.step, read.added, share)
-        life = decode + self.base + 0.5 * read.step + read.reads
-        waits = _Waits(zero, share, zero, zero)
-        room = np.maximum(self.lengths.room(self._decoding[1]) / self.lengths.prompt, 1.0)
-        busy = zero
+        own, life = read.own, self.decode(read.step, read.added, share) + self.start(read)
+        room = np.maximum(self.room / self.lengths.prompt, 1.0)
+        busy, way = zero, zero
         for _ in range(2):
-            reading = np.clip(self.inside * read.own / (life + busy * read.own), 0.0, _BUSIEST)
+            reading = np.minimum(own / (life + way) * self.inside, _BUSIEST)
             busy = 0.5 * reading / (1.0 - reading / room)
+            way = busy * own
         # Of those that wait meanwhile, what has room beside the own prompt is read in the same steps.
-        way = (1.0 + busy) * read.own
-        life = life + busy * read.own
-        before = busy * read.own / life * (1.0 - 1.0 / room)
-        return replace(waits, before=before, busy=busy, beside=share + self._late(read, way / life - before))
+        life = life + way
+        before = way / life * (1.0 - 1.0 / room)
+        late = self._late(read, (own + way) / life - before)
+        return _Waits(before, share + late, zero, busy)
 
     def _late(self, read: _Reading, came: FloatArray) -> FloatArray:
         """Those that came while this one waited and was read (a share of the others) are read beside its
@@ -374,15 +368,11 @@ class _Open(_Loop):
         such steps are among all: hardly ever, where prompts take few and long ones.
         """
         carrying = self.others * self.share * read.steps.each / np.maximum(self.steps * self.stages, 1.0)
-        return np.asarray(np.where(self.steps > 0, came * np.maximum(1.0 - carrying, 0.0), 0.0))
+        return np.asarray(np.sign(self.steps) * came * np.maximum(1.0 - carrying, 0.0))
 
     def following(self, share: FloatArray) -> FloatArray:
         """Of the time."""
-        read = self.read(share)
-        waits = self.waits(read)
-        decode = self.decode(read.step, read.added, waits.beside)
-        life = decode + self.base + 0.5 * read.step + read.reads
-        return np.asarray(decode / (life + self.ahead(read, waits)))
+        return self.lasting(share)[1]
 
 
 class _Closed(_Loop):
@@ -399,44 +389,48 @@ class _Closed(_Loop):
         later = self.over.together_ms[plan.kind] - self.over.alone_ms[plan.kind]
         self.base += 1e-3 * over_points(later, self.n) * self.others / inside
         self._full = np.zeros(self.n)  # steps of waiting, of the last round
+        # What stays the same in all rounds: steps, one at least, those of the others that come in the same
+        # step, those that decode beside a prompt, and seconds in the server before the first step.
+        self._least, self._fellows = np.maximum(self.steps, 1.0), np.maximum(self.others, _NO_OTHERS)
+        self._same_step = 1.0 / self._least
+        self._beside = self.shared * self.others / inside
+        self._server = self.base + self.others * self.server_wait(self.burst * self.ones)
 
     def beside(self, running: FloatArray) -> FloatArray:
         """One of the users reads."""
-        return np.asarray(self.shared * running * self.others / self.inside)
+        return np.asarray(running * self._beside)
 
     def waiting(self) -> FloatArray:
         """Those that come in the same step, or stand in the queue of prompts."""
-        queue = self._full / (self.full_steps * np.maximum(self.others, _NO_OTHERS))
-        return np.asarray(np.minimum(1.0 / np.maximum(self.steps, 1.0) + queue, 1.0))
+        queue = self._full / (self.full_steps * self._fellows)
+        return np.asarray(np.minimum(self._same_step + queue, 1.0))
 
     def _way(self, read: _Reading) -> FloatArray:
         """Seconds that a request spends in the server, where it hinders nobody and nobody hinders it."""
-        way = self.base + 0.5 * read.step + read.reads - read.own
-        return np.asarray(way + self.others * self.server_wait(self.burst * np.ones(self.n)))
+        return np.asarray(self._server + 0.5 * read.step + (read.reads - read.own))
 
-    def _cycle(self, read: _Reading) -> tuple[FloatArray, FloatArray]:
+    def _cycle(self, read: _Reading, way: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Steps of a life by itself, and those that it takes longer because all are full of prompts."""
-        each = self.shared * read.steps.each / self.stages
+        reading = self.shared * self.inside * read.steps.occupied
         # On its way a request does not take part in the steps, which are longer where they carry prompts.
-        most = np.maximum(self.steps, np.maximum(self.inside * each, 1.0))
-        mean = read.step + self.inside * read.added / most
-        alone = self.steps + self.shared * read.steps.each + self._way(read) / mean
-        return alone, np.maximum(self.inside * each - alone, 0.0)
+        mean = read.step + self.inside * read.added / np.maximum(self._least, reading)
+        alone = self.steps + self.shared * read.steps.each + way / mean
+        return alone, np.maximum(reading - alone, 0.0)
 
     def following(self, share: FloatArray) -> FloatArray:
         """Of the steps."""
-        alone, self._full = self._cycle(self.read(share))
+        read = self.read(share)
+        alone, self._full = self._cycle(read, self._way(read))
         return np.asarray(self.steps / (alone + self._full))
 
     def waits(self, read: _Reading) -> _Waits:
         """Each other prompt is read once in every life, before the own one or while this one decodes."""
-        _, full = self._cycle(read)
-        each = read.steps.each / self.stages
-        queue = np.minimum(full / (each * np.maximum(self.others, _NO_OTHERS)), 1.0)
+        way, reads = self._way(read), self.others * read.added
+        _, full = self._cycle(read, way)
+        queue = np.minimum(full / (read.steps.occupied * self._fellows), 1.0)
         before = np.maximum(queue, self.burst)
         # A life without what is read meanwhile, x = life: x = most - others D way / x.
-        way, reads = self._way(read), self.others * read.added
         most = self.steps * read.step + reads + full * read.step + read.own + way
         life = 0.5 * (most + np.sqrt(np.maximum(most**2 - 4.0 * reads * way, 0.0)))
-        beside = np.where(self.steps > 0, np.maximum(1.0 - before - way / life, 0.0), 0.0)
+        beside = np.sign(self.steps) * np.maximum(1.0 - before - way / life, 0.0)
         return _Waits(before, beside, full, np.zeros(self.n))

@@ -59,7 +59,7 @@ def met(
     several = (lengths.prompt, lengths.prefix, lengths.output, lengths.token_budget)
     if not isinstance(plan, BY_POINT) and not any(np.ndim(value) for value in several):
         rooms = np.asarray(limit, dtype=np.float64).reshape(-1)
-        rooms = rooms if np.ptp(rooms) else rooms[:1]
+        rooms = rooms if len(rooms) > 1 and np.ptp(rooms) else rooms[:1]
         return _read(_of_rooms(plan, lengths, rooms, quantiles), here)
 
     def each(value: float) -> float:
@@ -93,7 +93,7 @@ def _alike(plan: StepPlan, lengths: Lengths, n: int) -> Groups:
 
 def _below(most: float) -> FloatArray:
     """The points that do not depend on the room, as far as somebody has room for."""
-    return POINTS[: max(int(np.searchsorted(POINTS, most - 1.0)), 1)]
+    return POINTS[: max(int(POINTS.searchsorted(most - 1.0)), 1)]
 
 
 def _of_rooms(plan: StepPlan, lengths: Lengths, limits: FloatArray, quantiles: Quantiles) -> _Lives:

@@ -18,7 +18,7 @@ from core.latency.protocol import StepPlan
 from core.latency.step import layout_of, plan_of
 from core.latency.textbook import TextbookPlan, textbook_plan
 from core.memory.build import plan_memory
-from core.quantities import EXPECTED, FloatArray
+from core.quantities import EXPECTED, HIGH, LOW, FloatArray
 from core.serving.breakdown import engine_phase, textbook_phase
 from core.serving.lifecycle import EVERY, Lengths, Life, Quantiles, live
 from core.serving.limits import batch_limits, occupancy
@@ -153,7 +153,8 @@ def closed_loop(
     # With fewer users than replicas some replicas idle.
     busy = np.minimum(users, service.replicas)
     inside = np.minimum(here, limit)
-    lengths = replace(lengths, anew=read_anew(service, here, kv_tokens))
+    anew = read_anew(service, here, kv_tokens)
+    lengths = replace(lengths, anew=anew) if np.ndim(anew) else lengths
     life = live(service.plan, lengths, inside, True, None, quantiles)
     queue = (here / inside - 1.0) * life.total
     rate = busy * inside / life.total
@@ -276,7 +277,7 @@ def _own_quantile(life: Life, n: int) -> Life:
     def own(values: FloatArray) -> FloatArray:
         if values.ndim == 1:
             return values.reshape(3, n)
-        return np.stack([values[q, q * n : (q + 1) * n] for q in range(3)])
+        return values.reshape(3, 3, n).diagonal().T
 
     return Life(
         own(life.share),
@@ -295,15 +296,16 @@ def _rising(times: FloatArray) -> FloatArray:
 
     Each row is solved for a load of its own, in few steps: where they lie close they may cross.
     """
-    if len(times) == 1:
-        return times
-    low, expected, high = times
-    return np.stack([np.minimum(low, expected), expected, np.maximum(high, expected)])
+    if len(times) > 1:
+        times = times.copy()
+        np.minimum(times[LOW], times[EXPECTED], out=times[LOW])
+        np.maximum(times[HIGH], times[EXPECTED], out=times[HIGH])
+    return times
 
 
 def _falling(rates: FloatArray) -> FloatArray:
     """The same of throughputs, which fall."""
-    return -_rising(-rates)
+    return _rising(rates[::-1])[::-1]
 
 
 def curve_of(
@@ -319,7 +321,8 @@ def curve_of(
     requests = _falling(requests)
 
     def every(values: FloatArray) -> FloatArray:
-        return np.broadcast_to(values, (3, values.shape[-1]))
+        shape = (3, values.shape[-1])
+        return values if values.shape == shape else np.broadcast_to(values, shape)
 
     return LoadCurve(
         users=users,
