@@ -216,6 +216,12 @@ def sources_of(engine: str, device: Accelerator) -> tuple[tuple[str, str], ...]:
 @lru_cache(maxsize=512)
 def _profile_for(engine: str, device: Identity[Accelerator], factors: Identity[Factors]) -> Profile:
     own, base = _best(engine, device.it), _best(_BASE_ENGINE, device.it)
+    return _merged(engine, own, base, device.it.memory_type.startswith("LPDDR"), factors)
+
+
+@lru_cache(maxsize=256)
+def _merged(engine: str, own: str, base: str, slow_reads: bool, factors: Identity[Factors]) -> Profile:
+    """The profile ``own`` of an engine over vLLM's ``base``: one for all devices that both fit."""
     chain = list(_chain(engine, own))
     layers = [*chain, *([] if engine == _BASE_ENGINE else _chain(_BASE_ENGINE, base))]
     merged: dict[str, Any] = {"operators": {}, "overheads": {}, "band": {}, "sources": {}}
@@ -228,7 +234,7 @@ def _profile_for(engine: str, device: Identity[Accelerator], factors: Identity[F
     name = own if own != "generic" else base
     merged |= {"name": name, "engine": engine, "chain": [p["name"] for p in chain]}
     _scale(merged, engine, factors.it)
-    if device.it.memory_type.startswith("LPDDR"):
+    if slow_reads:
         _slow_reads(merged)
     return Profile.model_validate_json(json.dumps(merged))
 

@@ -74,7 +74,7 @@ def coefficients(
     slower = np.array([low, 1.0, high])
     scale = np.append(slower, 0.0)
     per_flop, per_byte, starts = _operators(operators, profile, device, precision, slower, fitted)
-    starts *= fitted.layer * slow * (over.eager_start if eager else 1.0)
+    starts = starts * (fitted.layer * slow * (over.eager_start if eager else 1.0))
     starts[[row.kind == "moe" for row in operators.rows]] *= over.slow_moe_starts
     seconds_per = np.concatenate(
         [per_flop[:, :, None] * operators.flops, per_byte[:, :, None] * operators.bytes], axis=1
@@ -131,9 +131,8 @@ def _operators(
     compute, wide = compute_format(device, weights), activation_format(device)
     cache_key = "narrow" if CACHE_FORMATS[precision.kv_cache].bits < 16 else "bf16"
     bandwidth = device.memory_bandwidth_gbps * 1e9
-    count = len(operators.rows)
-    per_flop, per_byte, starts = np.empty((_Q, count)), np.empty((_Q, count)), np.empty(count)
-    for index, row in enumerate(operators.rows):
+    found: list[tuple[float, float, float, float]] = []  # by operator: ec, em, peak, start
+    for row in operators.rows:
         unit, key = wide, cache_key
         if row.tensor_class is not None:
             bits = operators.stored_bits[row.tensor_class]
@@ -145,11 +144,13 @@ def _operators(
         em = fit.em
         if row.kind == "moe":
             em *= operators.expert_width / (operators.expert_width + profile.overheads.thin_expert)
-        peak = peak_flops(device, unit)
-        per_flop[:BOUND, index] = np.maximum(1.0, slower / (fit.ec * fitted.compute)) / peak
-        per_byte[:BOUND, index] = np.maximum(1.0, slower / (em * fitted.bandwidth)) / bandwidth
-        per_flop[BOUND, index], per_byte[BOUND, index] = 1 / peak, 1 / bandwidth
-        starts[index] = 1e-6 * (fit.t0_us * row.kernels + _layer_extras(row, operators, profile))
+        start = 1e-6 * (fit.t0_us * row.kernels + _layer_extras(row, operators, profile))
+        found.append((fit.ec, em, peak_flops(device, unit), start))
+    ec, em, peak, starts = np.array(found).T
+    per_flop, per_byte = np.empty((_Q, len(found))), np.empty((_Q, len(found)))
+    per_flop[:BOUND] = np.maximum(1.0, slower[:, None] / (ec * fitted.compute)) / peak
+    per_byte[:BOUND] = np.maximum(1.0, slower[:, None] / (em * fitted.bandwidth)) / bandwidth
+    per_flop[BOUND], per_byte[BOUND] = 1 / peak, 1 / bandwidth
     return per_flop, per_byte, starts
 
 
