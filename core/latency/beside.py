@@ -7,7 +7,7 @@ of its plan.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,20 @@ from core.latency.step import Plan
 from core.quantities import FloatArray
 from core.spec.formats import ComputeFormat
 
+if TYPE_CHECKING:
+    from core.latency.local import LocalPlan
+
 _STACKED = ("seconds_per", "fixed", "direct", "ring_start", "ring", "stream", "ungraphed", "mixed")
 
 
-def alike(plan: Plan) -> tuple[object, ...]:
+def alike(plan: "Plan | LocalPlan") -> tuple[object, ...]:
     """What plans must share to stand side by side."""
     rows = plan.operators
+    if not isinstance(plan, Plan):
+        return (
+            *(plan.kind, plan.always.shape, plan.host is None, plan.setting.micro_batch),
+            *(rows.layout.verified, rows.windows.tobytes(), *map(id, rows.expert_tables)),
+        )
     return (
         plan.kind,
         plan.seconds_per.shape,
@@ -58,7 +66,8 @@ class OverheadsBeside:
 class PlansBeside:
     """m plans that are ``alike``; what is asked for n = k m steps goes through them k times."""
 
-    stacked: Plan  # its arrays have an axis of m behind the one of quantiles
+    stacked: "Plan | LocalPlan"  # its arrays have an axis of m behind the one of quantiles
+    names: tuple[str, ...]  # of these arrays
     surroundings: OverheadsBeside
     first_token_band: tuple[Any, Any]  # p10 and p90 of measured / predicted, (m,) each
     stages: Any  # (m,)
@@ -67,7 +76,7 @@ class PlansBeside:
     @property
     def points(self) -> int:
         """How many points, m."""
-        return int(self.stacked.seconds_per.shape[1])
+        return len(self.stages)
 
     @property
     def profile_name(self) -> str:
@@ -96,7 +105,10 @@ class PlansBeside:
 
     def part(self, points: slice | NDArray[np.intp]) -> "PlansBeside":
         """Some of the points, each as often as it is named."""
-        arrays = {name: getattr(self.stacked, name)[:, points] for name in _STACKED}
+        arrays: Any = {
+            name: None if (values := getattr(self.stacked, name)) is None else values[:, points]
+            for name in self.names
+        }
         over = self.surroundings
         kind, some = self.kind, {name: getattr(over, name)[points] for name in ("own_prefill", "burst")}
         ms = ("alone_ms", "together_ms", "waiting_request_ms")
@@ -104,6 +116,7 @@ class PlansBeside:
         low, high = self.first_token_band
         return PlansBeside(
             replace(self.stacked, **arrays),
+            self.names,
             OverheadsBeside(over.separate_prompts, **some, **named),
             (low[points], high[points]),
             self.stages[points],
@@ -122,7 +135,11 @@ class PlansBeside:
         m, n = self.points, len(decoding)
         work = self.stacked.features(decoding, context, prefill, history)
         each = work.reshape(-1, n // m, m).transpose(2, 0, 1)
-        found = self.stacked.seconds_of(rows, each, decoding.reshape(n // m, m).T)
+        decodes, prompts = (values.reshape(n // m, m).T for values in (decoding, prefill))
+        if isinstance(self.stacked, Plan):
+            found = self.stacked.seconds_of(rows, each, decodes)
+        else:
+            found = self.stacked.seconds_of(rows, each, decodes, prompts)
         return np.asarray(np.swapaxes(found, -1, -2).reshape(*found.shape[:-2], n))
 
     def parts(self, decoding: float, context: float, prefill: float, history: float) -> tuple[Part, ...]:
@@ -133,20 +150,23 @@ class PlansBeside:
 BY_POINT = (PointsPlan, PlansBeside)  # plans that have points, and parts of them
 
 
-def beside(plans: Sequence[Plan]) -> PlansBeside:
+def beside(plans: "Sequence[Plan] | Sequence[LocalPlan]") -> PlansBeside:
     """Plans that are ``alike``, each for a point of its own."""
     first, kind = plans[0], plans[0].kind
     over = [plan.overheads for plan in plans]
+    names = _STACKED if isinstance(first, Plan) else first.stacked_names
 
     def all_of(values: Sequence[float]) -> FloatArray:
         return np.array(values, dtype=np.float64)
 
-    def stack(name: str) -> FloatArray:
-        return np.stack([getattr(plan, name) for plan in plans], axis=1)
+    def stack(name: str) -> FloatArray | None:
+        arrays = [getattr(plan, name) for plan in plans]
+        return None if arrays[0] is None else np.stack(arrays, axis=1)
 
     bands = [plan.first_token_band for plan in plans]
     return PlansBeside(
-        replace(first, **cast(Any, {name: stack(name) for name in _STACKED})),
+        replace(first, **cast(Any, {name: stack(name) for name in names})),
+        names,
         OverheadsBeside(
             first.overheads.separate_prompts,
             all_of([o.own_prefill for o in over]),

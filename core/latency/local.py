@@ -7,7 +7,7 @@ in several micro-batches keeps more than one device busy:
     t = t_1 ((m + n - 1) / (m n))^0.7 + (n - 1) hop
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import get_args
 
@@ -107,13 +107,19 @@ class LocalPlan:
     copied: FloatArray | None  # (2, K) of the same work, done on the device after a copy
     hop: FloatArray  # (2, 1) s a hand-over from device to device
     launch: FloatArray  # (2, 1) s: launches of the processor beside which the kernels run
-    split_power: float
+    split: FloatArray  # (2, 1) devices that the layers are split over, and the power of what they gain
+    spread: FloatArray  # (4, 1) p10 and p90 of a step that decodes, and of one with a prompt
     overheads: Overheads
     kind: ModelKind
     compute_format: ComputeFormat
     is_native: bool
     tokens_per_step: float
     stages: int = 1  # the layers' split is inside: a step holds all running requests
+
+    @property
+    def stacked_names(self) -> tuple[str, ...]:
+        """What has an axis of plans, behind the first one, where several stand side by side."""
+        return ("always", "read", "read_copied", "host", "copied", "hop", "launch", "split", "spread")
 
     @property
     def profile_name(self) -> str:
@@ -163,33 +169,46 @@ class LocalPlan:
         ``reading`` (N,): times of a byte of the device's memory over those of the plan.
         """
         work = self.features(decoding, context, prefill, history)
+        return self.seconds_of(rows, work, decoding, prefill, reading)
+
+    def seconds_of(
+        self,
+        rows: slice | int,
+        work: FloatArray,
+        decoding: FloatArray,
+        prefill: FloatArray,
+        reading: FloatArray | None = None,
+    ) -> FloatArray:
+        """Seconds ([Q,] [A,] N) of steps by their features ``work`` ([A,] K, N), the others ([A,] N)."""
         more = None if reading is None else reading - 1.0
         if rows == EXPECTED:
             return np.asarray(self._times(work, slice(0, 1), more)[0])
         expected, bound = self._times(work, slice(0, 2), more)
         # The spread of a mixed step lies between those of its parts.
         share = prefill / np.maximum(prefill + decoding, 1e-9)
-        low, high = (share * self.band.prefill[i] + (1.0 - share) * self.band.decode[i] for i in range(2))
+        decode_low, decode_high, prompt_low, prompt_high = self.spread
+        low = share * prompt_low + (1.0 - share) * decode_low
+        high = share * prompt_high + (1.0 - share) * decode_high
         every = np.stack([np.maximum(low * expected, bound), expected, high * expected, bound])
         return np.asarray(every[rows])
 
     def _times(self, work: FloatArray, rows: slice, more: FloatArray | None) -> FloatArray:
-        """Expected seconds and bound of steps with the features ``work`` (K, N); what the device's memory
-        takes goes in once and ``more`` (N,) times again.
+        """Expected seconds and bound of steps with the features ``work`` ([A,] K, N); what the device's
+        memory takes goes in once and ``more`` ([A,] N) times again.
         """
-        micro = work[-1]
-        total = self.always[rows] @ work
+        micro = work[..., -1, :]
+        total = _sums(self.always[rows], work)
         if more is not None:
-            total += more * (self.read[rows] @ work)
+            total += more * _sums(self.read[rows], work)
         if self.host is not None and self.copied is not None:
-            left, copied = self.host[rows] @ work, self.copied[rows] @ work
+            left, copied = _sums(self.host[rows], work), _sums(self.copied[rows], work)
             if more is not None:
-                copied += more * (self.read_copied[rows] @ work)
-            batched = work[TOKENS] / micro >= LEAST_COPIED_BATCH
+                copied += more * _sums(self.read_copied[rows], work)
+            batched = work[..., TOKENS, :] / micro >= LEAST_COPIED_BATCH
             total += np.where(batched, np.minimum(left, copied), left)
-        n = self.setting.devices
-        if n > 1:
-            total *= ((micro + n - 1) / (micro * n)) ** self.split_power
+        n, power = self.split
+        if n.max() > 1:
+            total *= ((micro + n - 1) / (micro * n)) ** power
             total += (n - 1) * self.hop[rows]
         if self.launch.any():
             total = smooth_max(total, self.launch[rows] * micro, 4)
@@ -213,7 +232,7 @@ class LocalPlan:
                     part["bytes"] += float(term.bytes @ work)
         # Several devices at once shorten all of it alike; hand-overs and launches come on top.
         n, micro = self.setting.devices, float(work[-1])
-        shorter = ((micro + n - 1) / (micro * n)) ** self.split_power
+        shorter = ((micro + n - 1) / (micro * n)) ** float(self.split[1, 0])
         for part in sums.values():
             for bound in ("compute", "bandwidth", "link", "launch"):
                 part[bound] *= shorter
@@ -233,6 +252,11 @@ class LocalPlan:
             return False
         batched = work[TOKENS] / work[-1] >= LEAST_COPIED_BATCH
         return bool(batched and self.copied[0] @ work < self.host[0] @ work)
+
+
+def _sums(each: FloatArray, work: FloatArray) -> FloatArray:
+    """Seconds (Q, [A,] N) of features ``work`` ([A,] K, N) that take ``each`` (Q, [A,] K)."""
+    return np.asarray(each @ work if work.ndim == 2 else (each[..., None, :] @ work)[..., 0, :])
 
 
 def setting_of(engine: Engine, deployment: Deployment) -> Setting:
@@ -265,11 +289,12 @@ def local_plan_of(
     fitted = calibration or UNCALIBRATED
     if not fitted.applies_to(engine.name, device.name):
         fitted = UNCALIBRATED
-    return _plan(
+    setting = setting_of(engine, deployment)
+    whole = _plan(
         Identity(architecture),
         Identity(device),
         precision,
-        setting_of(engine, deployment),
+        replace(setting, devices=1),
         placement(architecture, engine, device),
         host,
         deployment.tensor_parallel,
@@ -277,6 +302,11 @@ def local_plan_of(
         scale,
         Identity(fitted),
     )
+    if setting.devices == 1:
+        return whole
+    # The work is the same over any number of devices.
+    split = np.array([[float(setting.devices)], whole.split[1]])
+    return replace(whole, setting=setting, split=split)
 
 
 @lru_cache(maxsize=1024)
@@ -311,13 +341,13 @@ def _plan(
         scale,
     ).terms()
     fitted = calibration.it
-    costs = Costs(profile, device, fitted)
+    costs, band = Costs(profile, device, fitted), _band(profile.band(device), fitted)
     return LocalPlan(
         operators=operators,
         terms=terms,
         profile=profile,
         each=np.stack([costs.term(term)[0] for term in terms]),
-        band=_band(profile.band(device), fitted),
+        band=band,
         setting=setting,
         always=costs.of(terms, "always"),
         read=costs.of(terms, "always", reads=True),
@@ -326,7 +356,8 @@ def _plan(
         copied=costs.of(terms, "copied") if place.anything else None,
         hop=costs.microseconds("hop"),
         launch=costs.microseconds(f"launch_{'q' if weights.bits < 16 else '16'}") * operators.layers,
-        split_power=profile.fractions["split_power"],
+        split=np.array([[float(setting.devices)], [profile.fractions["split_power"]]]),
+        spread=np.array([*band.decode, *band.prefill])[:, None],
         overheads=with_overheads(_overheads(profile), fitted),
         kind=model_kind(operators),
         compute_format=_compute_format(weights, device),

@@ -13,6 +13,7 @@ from core.memory.ledger import LINE_ORDER
 from core.planning.cost import Prices, running_cost
 from core.planning.hardware_moves import price_of
 from core.results import Estimate
+from core.spec.accelerator import Accelerator
 from core.spec.base import field_meta
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
@@ -109,7 +110,8 @@ def changed_inputs(first: Scenario, second: Scenario) -> tuple[str, ...]:
 
 def summary_of(first: Scenario, second: Scenario) -> tuple[Phrase, ...]:
     """What differs in words, for the line under a series' name; empty when nothing does."""
-    return tuple(Phrase(f"fields.{path}.label") for path in changed_inputs(first, second))
+    devices = (first.accelerator, second.accelerator)
+    return tuple(_label_of(path, devices) for path in changed_inputs(first, second))
 
 
 def _flat(scenario: Scenario) -> dict[str, object]:
@@ -146,6 +148,7 @@ _SETTINGS = ("deployment", "precision", "engine", "speculative", "simulation")
 def _inputs(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
     flat = [_flat(point.scenario) for point in points]
     loads = {point.scenario.workload.load for point in points}
+    devices = [point.scenario.accelerator for point in points]
     rows = []
     for path in flat[baseline]:
         if not _known(points, path):
@@ -165,13 +168,21 @@ def _inputs(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
                 change = float(value) / float(base) - 1  # type: ignore[arg-type]
             shown = shown_input(path, value) if path != "deployment.link" else link_said(point.scenario)
             cells.append(Cell(_plain(value), shown, value != base, change))
-        rows.append(Row("inputs", path, _name_of(path), tuple(cells)))
+        rows.append(Row("inputs", path, _name_of(path, devices), tuple(cells)))
     return tuple(rows)
 
 
-def _name_of(path: str) -> Phrase:
-    """A field's name; a target is told apart from the result of the same name."""
-    label = Phrase(f"fields.{path}.label")
+def _label_of(path: str, devices: Sequence[Accelerator]) -> Phrase:
+    """A field's name; a processor is no GPU."""
+    kinds = {device.kind == "cpu" for device in devices}
+    if path != "accelerator" or kinds == {False}:
+        return Phrase(f"fields.{path}.label")
+    return Phrase("forms.processor" if kinds == {True} else "compare.device")
+
+
+def _name_of(path: str, devices: Sequence[Accelerator]) -> Phrase:
+    """A row's name; a target is told apart from the result of the same name."""
+    label = _label_of(path, devices)
     return Phrase("compare.target_of", {"name": label}) if path.startswith("targets.") else label
 
 

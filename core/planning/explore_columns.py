@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from core.errors import InvalidScenario
-from core.memory.build import ignores, plan_of_many, variants_over
+from core.memory.build import ignores, plan_of_many, simply_over, sizes_of, variants_over
 from core.memory.capacity import refuses_long
 from core.planning.explore_axes import Axis, changes_for
 from core.planning.explore_memory import (
@@ -20,6 +20,7 @@ from core.planning.explore_memory import (
     memory_of,
     memory_of_each,
     plans_of,
+    plans_of_sizes,
     plans_of_variants,
 )
 from core.planning.explore_results import Row, no_row
@@ -60,7 +61,8 @@ def quickest(scenario: Scenario, row: str) -> tuple[str, ...]:
     if row == "workload.load":
         return ()
     load = _LOADS[0] if work.load == "users" else _LOADS[1]
-    lengths = () if scenario.engine.name in _BY_PROMPT or work.load == "requests" else LENGTHS
+    own = LENGTHS[1:] if scenario.engine.name in _BY_PROMPT else LENGTHS
+    lengths = () if work.load == "requests" else own
     return (load, *lengths) if row != "engine.name" else (load,)
 
 
@@ -68,7 +70,9 @@ def planned(scenario: Scenario, row: str) -> tuple[str, ...]:
     """Settings whose memory plans come out of one, where that is quicker than the other way round."""
     if scenario.deployment.readers or (scenario.workload.load == "users" and row not in _SETTINGS):
         return ()
-    return tuple(path for path in ("engine.gpu_memory_utilization", "engine.max_model_len") if path != row)
+    simple = tuple(path for path in simply_over(scenario) if path != PROMPT)
+    usual = ("engine.gpu_memory_utilization", "engine.max_model_len")
+    return tuple(path for path in simple or usual if path != row)
 
 
 def roomy(scenario: Scenario, row: str) -> tuple[str, ...]:
@@ -254,7 +258,8 @@ class SettingRows:
     def _planned(self, scenario: Scenario, some: Any) -> _Planned:
         """The memory plans of the columns, and what else they set; ``some`` stands for refused ones."""
         path = self.x.path
-        alike = path in NO_MEMORY or (path in LENGTHS and scenario.engine.name not in _BY_PROMPT)
+        by_prompt = path == PROMPT and scenario.engine.name in _BY_PROMPT
+        alike = path in NO_MEMORY or (path in LENGTHS and not by_prompt)
         if alike or ignores(scenario, path):
             return plans_of((plan_of_many(scenario),)), None, None
         limits = places = None
@@ -265,13 +270,17 @@ class SettingRows:
             return plans_of_variants(variants), limits, None
         section = path.partition(".")[0]
         records = self._records_on(getattr(scenario, section))
+        if path in simply_over(scenario):
+            # None of these engines goes by the size of a device in what a step holds.
+            found = sizes_of(scenario, path, [record or some for record in records])
+            return plans_of_sizes(found), None, None
         each = [scenario.model_copy(update={section: record or some}) for record in records]
         if path == DEVICES:
             devices = np.array([float(one.deployment.accelerators) for one in each])
             places = devices, np.array([float(one.deployment.replicas) for one in each])
         if path in _LIMITING:
-            found = [batch_limits(one.engine, one.accelerator) for one in each]
-            seqs, budget = (np.array(values) for values in zip(*found, strict=True))
+            each_limit = [batch_limits(one.engine, one.accelerator) for one in each]
+            seqs, budget = (np.array(values) for values in zip(*each_limit, strict=True))
             limits = seqs, budget
         return plans_of([plan_of_many(one) for one in each]), limits, places
 

@@ -12,6 +12,7 @@ from core.memory.build import plan_memory
 from core.memory.capacity import refuses_long
 from core.memory.demand import CacheDemand
 from core.memory.plan import NO_LIMIT, MemoryPlan, free_tokens
+from core.memory.sizes import Sizes
 from core.memory.vllm import Variants
 from core.quantities import FloatArray
 from core.spec.scenario import Scenario
@@ -116,6 +117,23 @@ def plans_of_variants(found: Variants) -> Plans:
         running=np.asarray(caches * found.batch, dtype=np.float64)
         if plan.batch is not None
         else np.array([math.inf]),
+    )
+
+
+def plans_of_sizes(found: Sizes) -> Plans:
+    """The numbers of one plan at many values of what its engine takes plainly."""
+    one = plans_of((found.plan,))
+    least, ceiling = one.least, one.ceiling
+    if found.taken is not None:
+        least = found.taken.astype(np.float64)
+        ceiling = np.where(found.taken > 0, least, math.inf)
+    return replace(
+        one,
+        budget=found.budget.astype(np.float64),
+        fixed=found.fixed.astype(np.float64),
+        batched=found.batched_tokens,
+        least=least,
+        ceiling=ceiling,
     )
 
 

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
 from typing import Any
 
 from core.planning.cost import FALLBACK_TDP_W
@@ -90,17 +89,18 @@ def looks(scenario: Scenario, widest: int = _WIDEST) -> Iterator[Look | None]:
     between None follows every few milliseconds of work: whoever has other things to do may pause.
     """
     refuse_unknown(scenario)
-    tally, open_ones = _Tally(scenario), list[Combination]()
+    tally, by_hardware = _Tally(scenario), dict[tuple[str, int], list[Combination]]()
     for part in combining(scenario):
         if part is not None:
             tally.total += len(part)
-            open_ones += part.allowed()
+            for combination in part.allowed():
+                by_hardware.setdefault(_hardware(combination), []).append(combination)
             for count, nearest in part.failures():
                 tally.ruled_out(count, nearest)
         yield None
     rank = scenario.search.rank
-    open_ones.sort(key=_order(rank))
-    groups = [list(group) for _, group in groupby(open_ones, key=_hardware)]
+    order = _order(rank)
+    groups = sorted(by_hardware.values(), key=lambda group: order(group[0]))
     found: dict[int, Offer] = {}  # by the place of their group
     told = 0
     picker = _Picker(scenario, tally)
@@ -117,7 +117,7 @@ def looks(scenario: Scenario, widest: int = _WIDEST) -> Iterator[Look | None]:
         yield None
     offers = [found[place] for place in sorted(found)]
     if rank in ("speed", "energy"):
-        offers = yield from picker.refined(offers, open_ones)
+        offers = yield from picker.refined(offers, by_hardware)
         offers = yield from quickened(scenario, sorted(offers, key=lambda o: merit(o, rank)), _QUICKENED)
     close = [offer for offer in picker.near if distance(offer) <= _CLOSE]
     mended = yield from tuned(scenario, close, _TUNED)
@@ -286,17 +286,14 @@ class _Picker:
             self._tally.meeting += 1
         return found
 
-    def refined(self, offers: list[Offer], space: list[Combination]) -> Generator[None, None, list[Offer]]:
+    def refined(
+        self, offers: list[Offer], space: dict[tuple[str, int], list[Combination]]
+    ) -> Generator[None, None, list[Offer]]:
         """The first few with every layout and format tried, as many as ``_REFINED`` estimates allow."""
         order = sorted(offers, key=lambda o: merit(o, self._rank))
-        groups: dict[tuple[str, int], list[Combination]] = {}
-        for combination in space:
-            groups.setdefault((combination.device.name, combination.deployment.accelerators), []).append(
-                combination
-            )
         asked: list[tuple[int, Combination]] = []
         for i, offer in enumerate(order):
-            others = [c for c in groups[offer.device.name, offer.count] if c is not offer.combination]
+            others = [c for c in space[offer.device.name, offer.count] if c is not offer.combination]
             if len(asked) + len(others) > _REFINED:
                 break
             asked += [(i, combination) for combination in others]

@@ -6,19 +6,20 @@ from typing import Any, cast
 
 import numpy as np
 
+from core.latency.beside import PlansBeside, beside
 from core.latency.beside import alike as plans_alike
-from core.latency.beside import beside
-from core.latency.step import Plan
+from core.latency.points import PointsPlan
+from core.latency.textbook import TextbookPlan
 from core.serving.steady_state import Service
 
 
 def alike(service: Service) -> tuple[object, ...] | None:
     """What services must share to be worked out together; None: it is worked out by itself."""
-    if not isinstance(service.plan, Plan) or service.readers:
+    if isinstance(service.plan, TextbookPlan | PointsPlan | PlansBeside) or service.readers:
         return None
     lengths = service.lengths
     return (
-        *plans_alike(service.plan),
+        *plans_alike(cast(Any, service.plan)),
         *(lengths.prompt, lengths.prefix, lengths.output, lengths.spread, np.ndim(lengths.anew)),
         *(service.occupancy, service.preempts, service.watermark),
     )
@@ -29,7 +30,7 @@ def joined(services: Sequence[Service]) -> Service:
     first = services[0]
     if len(services) == 1:
         return first
-    plans = cast(Sequence[Plan], [service.plan for service in services])
+    plans: Any = [service.plan for service in services]
     budget = _all_of([service.lengths.token_budget for service in services])
     return replace(
         first,

@@ -34,6 +34,7 @@ from core.reports.recommendation import (
 )
 from core.reports.recommendation import settings as settings_said
 from core.spec.change import with_values
+from core.spec.engine import Precision
 from core.words import Words
 
 FEW = ("RTX 3090", "RTX 4090", "L40S", "A100 PCIe 80GB", "H100 SXM5 80GB", "Instinct MI300X", "RTX 4060")
@@ -303,16 +304,25 @@ def test_a_search_pauses_after_every_estimate(wanted, rank, monkeypatch):
 
 
 @pytest.mark.parametrize("load", ["users", "requests"])
-@pytest.mark.parametrize("model", ["Qwen/Qwen3-32B", "deepseek-ai/DeepSeek-V3", "openai/gpt-oss-120b"])
-def test_together_is_the_same_as_one_by_one(wanted, load, model):
+@pytest.mark.parametrize(
+    ("model", "engine", "weights"),
+    [
+        ("Qwen/Qwen3-32B", "vllm", "bf16"),
+        ("openai/gpt-oss-120b", "sglang", "bf16"),
+        ("deepseek-ai/DeepSeek-V3", "vllm", "fp8"),
+        ("Qwen/Qwen3-32B", "llamacpp", "gguf_q4_k_m"),
+        ("Qwen/Qwen3-30B-A3B", "llamacpp", "gguf_q4_k_m"),
+        ("Qwen/Qwen3-32B", "transformers", "bf16"),
+    ],
+)
+def test_together_is_the_same_as_one_by_one(wanted, load, model, engine, weights):
     """Plans side by side: every layout and format of some devices, as ``estimate`` tells them alone."""
-    base = with_values(wanted, {"workload.load": load, "workload.request_rate": 0.5})
-    base = base.model_copy(update={"model": load_model(model)})
+    changes = {"workload.load": load, "workload.request_rate": 0.5, "engine.name": engine}
     if "DeepSeek" in model:
         large = ("H200 SXM 141GB", "Instinct MI300X")
-        base = with_values(
-            base, {"search.devices": large, "search.most_accelerators": 16, "search.most_nodes": 2}
-        )
+        changes |= {"search.devices": large, "search.most_accelerators": 16, "search.most_nodes": 2}
+    formats = Precision(weights=weights, kv_cache="bf16")
+    base = with_values(wanted, changes).model_copy(update={"model": load_model(model), "precision": formats})
     open_ones = [c for c in combinations(base) if c.reason != "unsupported"][::3]
     steps, answers = estimates.estimating([(base, c) for c in open_ones], whole=True), None
     while answers is None:
