@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.explain.engine_notes import not_measured
+from core.pauses import pause
 from core.planning.offers import Offer
 from core.planning.recommend import Recommendation
 from core.planning.verify import standing
@@ -56,8 +57,12 @@ def view_of(
         rank = scenario.search.rank
         rows, entries = hardware_rows(state, rank, words, made)
         heads = columns(hardware_heads(rank), scenario.simulation.percentile, words)
-        points, why = price_points(state, words), failure_table(state.failures, words)
+        points = price_points(state, words)
+        pause()
+        why = failure_table(state.failures, words)
+    pause()
     keys = tuple(entry.key if entry else None for entry in entries)
+    pause()
     said = (*headline(state, scenario, words), beside_note(state, scenario, words))
     return View(*said, tuple(heads), rows, tuple(entries), keys, tuple(points), why)
 

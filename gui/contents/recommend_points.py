@@ -1,5 +1,6 @@
 """The points of Recommend's plot, and how its axis is written."""
 
+from core.pauses import pause
 from core.planning.offers import Offer
 from core.planning.recommend import Recommendation
 from core.planning.verify import confirmed
@@ -9,11 +10,16 @@ from gui.contents.recommend_entry import Entry, hardware_name
 from gui.forms.model import size_text
 from gui.plots.price_plot import Point
 
+_BETWEEN = 64  # points between two pauses
+
 
 def price_points(state: Recommendation, words: Words) -> list[Point]:
     """Offers filled, near misses and what a simulation refused open; those without a price are left out."""
     found: list[Point] = []
-    for offer, good in [*((o, _stands(o)) for o in state.offers), *((o, False) for o in state.near)]:
+    told = [*((o, _stands(o)) for o in state.offers), *((o, False) for o in state.near)]
+    for number, (offer, good) in enumerate(told):
+        if not number % _BETWEEN:
+            pause()
         if offer.price:
             speed, name = offer.output_tokens_per_second, hardware_name(offer)
             best = good and offer.on_frontier

@@ -1,14 +1,17 @@
-"""Parts that are shown one after the other, work that pauses, and texts of tables that are shaped once."""
+"""Parts shown one after the other, work that pauses, tables and plots that paint no more than they must."""
 
 import pytest
-from PySide6.QtCore import QRectF
+from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QImage, QPainter
 from pytestqt.qtbot import QtBot
 
 from core.pauses import pause
+from gui.plots.price_plot import Point, PricePlot
 from gui.theme import theme
-from gui.widgets import paint
+from gui.widgets import grid_table, paint
 from gui.widgets.cell_text import Writer
+from gui.widgets.grid_rows import MadeRows
+from gui.widgets.grid_table import MEASURED, Cell, Column, GridTable, Row
 from gui.work.background import Work
 from gui.work.turns import Turns
 
@@ -70,3 +73,65 @@ def test_a_shaped_text_has_the_same_pixels(qtbot: QtBot, string: str, right: boo
     blank = _painted(False, "", box, right)
     for _ in range(2):  # the second time it is known
         assert _painted(True, string, box, right) == _painted(False, string, box, right) != blank
+
+
+def _row(number: int, second: str = "as before") -> Row:
+    return Row((Cell(f"row {number}"), Cell(second)))
+
+
+def test_of_a_table_only_the_rows_that_changed_are_painted(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    painted: set[str] = set()
+    monkeypatch.setattr(grid_table, "paint_cell", lambda _writer, cell, *_place: painted.add(cell.text))
+    table, columns = GridTable("t"), [Column("a", width=120), Column("b", width=120)]
+    qtbot.addWidget(table)
+    table.resize(400, 300)
+    table.show_table(columns, [_row(i) for i in range(6)])
+    with qtbot.waitExposed(table):
+        table.show()
+    qtbot.waitUntil(lambda: "row 5" in painted)
+    painted.clear()
+    table.show_table(columns, [_row(i, "another" if i == 3 else "as before") for i in range(6)])
+    qtbot.waitUntil(lambda: "another" in painted)
+    assert painted <= {"row 3", "another"}
+    painted.clear()
+    table.show_table(columns, [_row(i, "another" if i == 3 else "as before") for i in range(7)])
+    qtbot.waitUntil(lambda: "row 6" in painted)
+    assert painted == {"row 6", "as before"}
+    painted.clear()
+    table.select(2)
+    qtbot.waitUntil(lambda: bool(painted))
+    assert painted == {"row 2", "as before"}
+
+
+def test_rows_are_made_when_they_are_asked_for() -> None:
+    asked: list[int] = []
+    rows = MadeRows(MEASURED + 40, lambda number: (asked.append(number), _row(number))[1])
+    assert asked == [*range(MEASURED)] and len(rows) == MEASURED + 40
+    assert rows[-1] is rows[MEASURED + 39] and rows[-1] == _row(MEASURED + 39)
+    assert asked[MEASURED:] == [MEASURED + 39]
+    assert [*rows] == [_row(number) for number in range(len(rows))]
+    assert len(asked) == len(set(asked)) == len(rows)
+
+
+def test_a_plot_painted_in_steps_is_the_one_painted_at_once(qtbot: QtBot) -> None:
+    points = [Point(1e3 * (i + 1), 40.0 + 9 * i, f"{i} × GPU", i % 3 > 0, i % 4 == 1, i) for i in range(24)]
+
+    def plot(first: list[Point]) -> PricePlot:
+        made = PricePlot()
+        qtbot.addWidget(made)
+        made.resize(QSize(500, 260))
+        made.show_points(first, "title", "caption")
+        made.choose(7)
+        with qtbot.waitExposed(made):
+            made.show()
+        made.grab()
+        return made
+
+    stepwise, at_once = plot(points[:5]), plot(points)
+    before = stepwise.grab().toImage()
+    stepwise.show_points(points, "title", "caption")
+    assert stepwise.busy and stepwise.grab().toImage() == before  # until the last step
+    qtbot.waitUntil(lambda: not stepwise.busy)
+    assert stepwise.grab().toImage() == at_once.grab().toImage() != before
