@@ -64,11 +64,6 @@ class Costs:
         self._launches = {"step": fitted.step, "sequence": fitted.step, "hop": 1.0 / fitted.link}
         self._layer = fitted.layer
 
-    def of(self, terms: tuple[Term, ...], place: str, reads: bool = False) -> FloatArray:
-        """The sum (2, K) of all terms done in one place; ``reads``: of the device's memory alone."""
-        here = [self.term(term) for term in terms if term.place == place and (term.reads or not reads)]
-        return np.sum(here, axis=0) if here else np.zeros((2, len(terms[0].seconds)))
-
     def term(self, term: Term) -> FloatArray:
         """One term, (2, K)."""
         if term.microseconds:
@@ -342,18 +337,25 @@ def _plan(
     ).terms()
     fitted = calibration.it
     costs, band = Costs(profile, device, fitted), _band(profile.band(device), fitted)
+    each = np.stack([costs.term(term) for term in terms])  # (terms, 2, K)
+
+    def all_of(where: str, reads: bool = False) -> FloatArray:
+        """The sum (2, K) of what is done in one place; ``reads``: of the device's memory alone."""
+        here = [i for i, t in enumerate(terms) if t.place == where and (t.reads or not reads)]
+        return np.asarray(each[here].sum(axis=0))
+
     return LocalPlan(
         operators=operators,
         terms=terms,
         profile=profile,
-        each=np.stack([costs.term(term)[0] for term in terms]),
+        each=each[:, 0],
         band=band,
         setting=setting,
-        always=costs.of(terms, "always"),
-        read=costs.of(terms, "always", reads=True),
-        read_copied=costs.of(terms, "copied", reads=True),
-        host=costs.of(terms, "host") if place.anything else None,
-        copied=costs.of(terms, "copied") if place.anything else None,
+        always=all_of("always"),
+        read=all_of("always", reads=True),
+        read_copied=all_of("copied", reads=True),
+        host=all_of("host") if place.anything else None,
+        copied=all_of("copied") if place.anything else None,
         hop=costs.microseconds("hop"),
         launch=costs.microseconds(f"launch_{'q' if weights.bits < 16 else '16'}") * operators.layers,
         split=np.array([[float(setting.devices)], [profile.fractions["split_power"]]]),
