@@ -3,11 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from core.catalog.calibrations import applying
 from core.memory import textbook, vllm
 from core.memory.ledger import Ledger
 from core.memory.plan import MemoryPlan
+from core.memory.sizes import Sizes, plainly, sizes_over
 from core.spec.engine import EngineName
 from core.spec.scenario import Scenario
 
@@ -69,6 +71,17 @@ def variants_over(scenario: Scenario, path: str, values: Sequence[object]) -> vl
         return None
     found = vllm.variants_over(scenario, path, [float(v) for v in values])  # type: ignore[arg-type]
     return None if found is None else replace(found, plan=_with_reserve(found.plan, scenario))
+
+
+def simply_over(scenario: Scenario) -> tuple[str, ...]:
+    """Inputs at many values of which ``sizes_of`` tells the plan; a calibration's reserve is another rule."""
+    found = applying(scenario)
+    return () if found is not None and found.reserve_bytes else plainly(scenario)
+
+
+def sizes_of(scenario: Scenario, path: str, records: Sequence[Any]) -> Sizes:
+    """The plan with each of the records that hold one of the inputs of ``simply_over``."""
+    return sizes_over(scenario, path, records, _rules_of(scenario.engine.name)(scenario))
 
 
 def _with_reserve(plan: MemoryPlan, scenario: Scenario) -> MemoryPlan:

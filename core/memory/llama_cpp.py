@@ -9,8 +9,11 @@ runs the same code with settings of its own.
 """
 
 import math
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 from core.memory.demand import CacheDemand, PageGroup
@@ -21,11 +24,9 @@ from core.memory.llama_rules import keeps_all, n_parallel, n_ubatch, padded, rul
 from core.memory.plan import MemoryPlan
 from core.model.cache import cache_kinds
 from core.model.formats import GgufSizes, LayerBytes, gguf_sizes
-from core.spec.architecture import (
-    LayerGroup,
-    RecurrentMixer,
-)
-from core.spec.engine import Engine
+from core.spec.architecture import Architecture, LayerGroup, RecurrentMixer
+from core.spec.deployment import Deployment
+from core.spec.engine import Engine, Precision
 from core.spec.formats import CACHE_FORMATS
 from core.spec.gguf_types import TENSOR_TYPES
 from core.spec.scenario import Scenario
@@ -91,8 +92,36 @@ def parts(scenario: Scenario) -> list[range]:
     return layers_on(scenario.engine, layers, scenario.deployment.pipeline_parallel)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the buffers depend on; many devices are asked about the same."""
+
+    architecture: Architecture
+    family: str
+    engine: Engine
+    precision: Precision
+    deployment: Deployment
+    scenario: Scenario = field(compare=False)
+
+
 def buffers(scenario: Scenario) -> tuple[tuple[Buffers, ...], int]:
     """The buffers of each device, and the bytes in the host's memory."""
+    model = scenario.model
+    return _buffers(
+        _Asked(
+            model.architecture,
+            model.family,
+            scenario.engine,
+            scenario.precision,
+            scenario.deployment,
+            scenario,
+        )
+    )
+
+
+@lru_cache(maxsize=1024)
+def _buffers(asked: _Asked) -> tuple[tuple[Buffers, ...], int]:
+    scenario = asked.scenario
     arch, engine = scenario.model.architecture, scenario.engine
     sizes = file_sizes(scenario)
     dealt = parts(scenario)
@@ -102,8 +131,14 @@ def buffers(scenario: Scenario) -> tuple[tuple[Buffers, ...], int]:
     tied_copy = _output_bytes(sizes) if arch.tied_embeddings and arch.layers in dealt[-1] else 0
     host = sizes.bytes + tied_copy - sum(b.model for b in found)
     cells = context_cells(engine)
-    cached = sum(math.ceil(c.token * cells) + c.window + c.state for c in caches)
+    cached = sum(n * (math.ceil(c.token * cells) + c.window + c.state) for n, c in _counted(caches))
     return found, host + max(0, cached - sum(b.cache for b in found))
+
+
+def _counted(caches: Sequence[LayerCache]) -> list[tuple[int, LayerCache]]:
+    """Layers that share a record: how many, and the record; fractions are slow to add one by one."""
+    records = {id(cache): cache for cache in caches}
+    return [(count, records[key]) for key, count in Counter(map(id, caches)).items()]
 
 
 def _output_bytes(sizes: GgufSizes) -> int:
@@ -124,7 +159,7 @@ def _of_device(
             stay = sizes.layers[layer].experts if layer < engine.n_cpu_moe else 0
             model += sizes.layers[layer].total - stay
     inside = [caches[layer] for layer in part if layer < layers and not engine.kv_on_host]
-    token = math.ceil(sum((c.token for c in inside), Fraction(0)))
+    token = math.ceil(sum((n * c.token for n, c in _counted(inside)), Fraction(0)))
     bounded = sum(c.window + c.state for c in inside)
     cells = mask_cells(scenario, window_cells)
     compute = compute_bytes(scenario, part, devices, cells) if part else 0
@@ -140,18 +175,19 @@ def alone_compute_bytes(scenario: Scenario) -> int:
 def layer_caches(scenario: Scenario) -> list[LayerCache]:
     """What each layer keeps, in order."""
     arch = scenario.model.architecture
+    engine, family, fmt = scenario.engine, scenario.model.family, scenario.precision.kv_cache
     kinds: dict[LayerGroup, LayerCache] = {}
     found = []
     for group in arch.groups:
         if group not in kinds:
-            kinds[group] = _layer_cache(scenario, group)
+            kinds[group] = _layer_cache(arch, group, engine, family, fmt)
         found += [kinds[group]] * group.count
     return found
 
 
-def _layer_cache(scenario: Scenario, group: LayerGroup) -> LayerCache:
-    arch, engine = scenario.model.architecture, scenario.engine
-    bits, whole = CACHE_FORMATS[scenario.precision.kv_cache].bits, keeps_all(engine, scenario.model.family)
+@lru_cache(maxsize=1024)
+def _layer_cache(arch: Architecture, group: LayerGroup, engine: Engine, family: str, fmt: str) -> LayerCache:
+    bits, whole = CACHE_FORMATS[fmt].bits, keeps_all(engine, family)
     one = arch.model_copy(update={"groups": (group.model_copy(update={"count": 1}),)})
     token, windows = Fraction(0), Fraction(0)
     for kind in cache_kinds(one):

@@ -9,6 +9,9 @@ import math
 from functools import cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 import resources
 from core.memory.demand import CacheDemand, PageGroup
 from core.memory.device import driver_total_bytes
@@ -46,11 +49,10 @@ def plan(scenario: Scenario) -> MemoryPlan:
     fmt = WEIGHT_FORMATS[scenario.precision.weights]
     layers = max((stage.arch for stage in stages), key=lambda a: a.layers)
     total = driver_total_bytes(scenario.accelerator)
-    lost = float(rules()["context_gib"]["value"]) * GIB + float(rules()["fragmentation"]["value"]) * total
     fixed: dict[LineKey, int] = {
         "weights": max(stage_weight_bytes(arch, s, fmt, layout) for s in stages),
         "activations": prompt_peak(arch, work.prompt_tokens, layout.tensor_parallel),
-        "runtime": round(lost),
+        "runtime": lost_bytes(total),
     }
     return MemoryPlan(
         device=total,
@@ -64,10 +66,26 @@ def plan(scenario: Scenario) -> MemoryPlan:
     )
 
 
+def lost_bytes(total: int) -> int:
+    """What the context takes, and what is reserved and never used."""
+    share = float(rules()["fragmentation"]["value"])
+    return round(float(rules()["context_gib"]["value"]) * GIB + share * total)
+
+
 def prompt_peak(arch: Architecture, tokens: int, tp: int) -> int:
     """Bytes while one prompt is read: widest block, hidden states, and FP32 logits of one position."""
+    return math.ceil(2 * tokens * _widths(arch, tp)) + 4 * arch.vocabulary
+
+
+def prompt_peaks(arch: Architecture, tokens: NDArray[np.int64], tp: int) -> NDArray[np.int64]:
+    """The same of several prompts (n,)."""
+    return np.asarray(np.ceil(2 * tokens * _widths(arch, tp)).astype(np.int64) + 4 * arch.vocabulary)
+
+
+def _widths(arch: Architecture, tp: int) -> float:
+    """Numbers that a token of a prompt has at once."""
     widths = (g.channel_mixer.intermediate for g in arch.kinds if isinstance(g.channel_mixer, DenseMlp))
-    return math.ceil(2 * tokens * (3 * max(widths, default=0) / tp + 4 * arch.hidden)) + 4 * arch.vocabulary
+    return 3 * max(widths, default=0) / tp + 4 * arch.hidden
 
 
 def _demand(scenario: Scenario, arch: Architecture, tp: int) -> CacheDemand:

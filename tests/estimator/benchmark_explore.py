@@ -9,9 +9,12 @@ A pair that takes longer than the limit is cut off and told from the rows that a
 
 import argparse
 import itertools
+import os
 import sys
 import time
 from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the window does
 
 from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
