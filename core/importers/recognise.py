@@ -29,6 +29,7 @@ from core.importers.local_hardware import (
 from core.importers.model_names import resolve
 from core.importers.safetensors import SUFFIX
 from core.importers.safetensors_model import CONFIG, model_from_files, model_from_tree
+from core.importers.shape_name import named_by_shape
 from core.importers.teaching_config import is_teaching_config
 from core.spec.change import with_values
 from core.spec.formats import WEIGHT_FORMATS
@@ -197,7 +198,9 @@ def _tree(tree: Any, name: str) -> Imported | None:
     if tree.get("format") == _SCENARIO or is_teaching_config(tree):
         return Imported("document", tree=tree)
     if _is_config(tree):
-        return _model(model_from_tree(tree, _stated_name(tree) or shortened(name) or _shape_name(tree)))
+        stated = _stated_name(tree) or shortened(name)
+        found = model_from_tree(tree, stated or "model")
+        return _model(found if stated else named_by_shape(found, tree))
     if "SPHardwareDataType" in tree:
         devices, memory = parse_system_profiler(json.dumps(tree))
         return _hardware(hardware_of(devices, memory_bytes=memory))
@@ -210,18 +213,6 @@ def _tree(tree: Any, name: str) -> Imported | None:
 def _stated_name(tree: dict[str, Any]) -> str:
     stated = tree.get("_name_or_path")
     return shortened(stated.rstrip("/").rpartition("/")[2]) if isinstance(stated, str) else ""
-
-
-def _shape_name(tree: dict[str, Any]) -> str:
-    """A name for a configuration that states none: "Qwen3 64x5120", its class, layers and width."""
-    inner = tree.get("text_config")
-    text = {**tree, **inner} if isinstance(inner, dict) else tree
-    named = tree.get("architectures")
-    first = named[0] if isinstance(named, list) and named else tree.get("model_type")
-    stem = re.sub(r"(For[A-Z]\w*|LMHeadModel|Model)$", "", first) if isinstance(first, str) else ""
-    sizes = [text.get("num_hidden_layers", text.get("n_layer")), text.get("hidden_size", text.get("n_embd"))]
-    shape = "x".join(str(n) for n in sizes if isinstance(n, int) and 0 < n < 10**7)
-    return shortened(" ".join(part for part in (stem, shape) if part)) or "model"
 
 
 def apply_import(found: Imported, base: Scenario) -> tuple[Scenario, tuple[Problem, ...]]:

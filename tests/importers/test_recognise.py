@@ -151,11 +151,25 @@ def test_a_folder_with_one_gguf_model_is_that_model(gguf: Path) -> None:
     assert recognise(gguf.parent).kind == "model"
 
 
-def test_a_pasted_configuration_without_a_name_is_called_by_its_class_and_shape() -> None:
-    bare = {key: value for key, value in CONFIG.items() if key != "_name_or_path"}
-    found = recognise(json.dumps({**bare, "architectures": ["Qwen3ForCausalLM"]})).model
-    assert found is not None
-    assert found.model.name == f"Qwen3 {CONFIG['num_hidden_layers']}x{CONFIG['hidden_size']}"
+def test_a_pasted_configuration_without_a_name_is_called_by_its_shape() -> None:
+    bare = {
+        "architectures": ["Qwen3ForCausalLM"],
+        "model_type": "qwen3",
+        "hidden_size": 4096,
+        "intermediate_size": 12288,
+        "num_hidden_layers": 36,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "vocab_size": 151936,
+        "max_position_embeddings": 40960,
+        "torch_dtype": "bfloat16",
+        "tie_word_embeddings": False,
+    }
+    known = recognise(json.dumps(bare)).model
+    own = recognise(json.dumps({**bare, "num_hidden_layers": 35})).model
+    assert known is not None and own is not None
+    assert (known.model.name, own.model.name) == ("Qwen3-8B", "Qwen3 35x4096")
 
 
 @pytest.mark.parametrize(
