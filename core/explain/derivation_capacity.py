@@ -7,6 +7,7 @@ from core.explain.expression import Expr, Sym, added, largest, least, whole_down
 from core.explain.ledger_names import line_name
 from core.explain.textbook_rules import why_cache
 from core.memory.build import plan_memory
+from core.memory.capacity import users_meant
 from core.memory.plan import MemoryPlan
 from core.results import Estimate
 from core.words import Phrase
@@ -139,7 +140,7 @@ def _at_model_length(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
 
 def _longest(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
     work, value = point.scenario.workload, point.capacity.max_length
-    users = Sym("C_1", max(1, plan.users_on_one(plan.counted(work.users))), "count", "C_1")
+    users = Sym("C_1", max(1, plan.users_on_one(plan.counted(users_meant(point.scenario)))), "count", "C_1")
     steps = [given("users_here", users, "derivation.sources.input", "concurrency")]
     if work.shared_prefix_tokens == 0 and plan.demand.is_plain and plan.demand.bytes_per_token():
         page = Sym("p", sum(g.page_bytes for g in plan.demand.groups), "B", "page_bytes")

@@ -6,7 +6,7 @@ from core.explain.activations import activation_steps, graph_steps, runtime_step
 from core.explain.cache_steps import cache_line
 from core.explain.derivation_types import Derivation, Step, given, worked
 from core.explain.expression import Expr, Sym, added, whole_down, whole_up
-from core.explain.ledger_names import line_name
+from core.explain.ledger_names import line_name, of_device
 from core.explain.textbook_rules import why_cache
 from core.memory import textbook
 from core.memory.layout import layout_of
@@ -121,7 +121,8 @@ def budget_steps(point: Estimate) -> tuple[Step, ...]:
     """What the engine may use."""
     ledger, use = point.ledger, point.scenario.engine.gpu_memory_utilization
     device = Sym("M_d", ledger.device_bytes, "GiB", "M_d")
-    first = given("device", device, "derivation.sources.driver", "gib")
+    name = of_device(point.scenario.accelerator, "device")
+    first = given(name, device, "derivation.sources.driver", "gib")
     share = Sym("u", use, "share", "u")
     rule = whole_down(share * device)
     tried = worked("budget", "M_b", rule, "GiB", Phrase(_ENGINE), "gpu_memory_utilization")
@@ -161,7 +162,7 @@ def device(point: Estimate) -> Derivation:
     if point.scenario.engine.name != "textbook":
         rule = _textbook_sum(point.scenario)
     why = (Phrase("derivation.why.ledger"), *why_cache(point.scenario)) if rule else ()
-    title = Phrase("derivation.titles.memory_per_device")
+    title = Phrase(of_device(point.scenario.accelerator, "derivation.titles.memory_per_device"))
     return Derivation("memory_per_device", title, (*steps, total), textbook=rule, why=why)
 
 

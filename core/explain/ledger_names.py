@@ -1,4 +1,6 @@
-"""Names of ledger lines.  What NVIDIA calls CUDA graphs has another maker's name elsewhere."""
+"""Names that go by the device: what NVIDIA calls CUDA graphs has another maker's name elsewhere, and a
+processor is no GPU.
+"""
 
 from core.memory.ledger import LineKey
 from core.spec.accelerator import Accelerator
@@ -8,6 +10,11 @@ from core.words import Phrase
 def has_cuda(device: Accelerator) -> bool:
     """Whether the device's own words are CUDA's; a device of no vendor is taken for one."""
     return device.vendor in ("NVIDIA", "") and device.kind != "cpu"
+
+
+def of_device(device: Accelerator, key: str) -> str:
+    """The key of a text, or of the one that stands in for it where the device is a processor."""
+    return f"{key}_cpu" if device.kind == "cpu" else key
 
 
 def line_name(key: LineKey | str, device: Accelerator, head: str = "ledger") -> Phrase:

@@ -27,7 +27,8 @@ class Capacity:
     kv_tokens: int  # tokens the pool holds at the scenario's request length
     max_users: int  # at the scenario's request length
     max_users_at_model_length: int  # each as long as a request may be
-    max_length: int  # tokens a request may have with the scenario's users, as many as run at once
+    # Tokens that a request may have with the scenario's users, as many as run at once; of arrivals alone.
+    max_length: int
     max_running: int | None = None  # requests the scheduler runs at once; None: as many as fit
 
     @property
@@ -59,9 +60,14 @@ def capacity(scenario: Scenario, ledger: Ledger) -> Capacity:
         max_users_at_model_length=plan.replicas
         * plan.copies
         * (ledger.kv_pool_bytes // reserved if reserved else plan.free_users),
-        max_length=longest(plan, plan.counted(work.users), work.shared_prefix_tokens),
+        max_length=longest(plan, plan.counted(users_meant(scenario)), work.shared_prefix_tokens),
         max_running=plan.most_running(),
     )
+
+
+def users_meant(scenario: Scenario) -> int:
+    """The users that a length is shared with: arrivals have none, whatever the other load's field holds."""
+    return scenario.workload.users if scenario.workload.load == "users" else 1
 
 
 def longest(plan: MemoryPlan, users: int, prefix: int) -> int:

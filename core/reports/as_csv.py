@@ -12,7 +12,7 @@ from core.explain.figures import Unit
 from core.explain.ledger_names import line_name
 from core.planning.compare import cost_values, difference_table
 from core.reports.comparison import Comparison, compared
-from core.reports.content import CARDS, metric_values, said
+from core.reports.content import CARDS, metric_title, metric_values, said
 from core.reports.plots import pictures_of
 from core.results import Estimate
 from core.words import Words
@@ -84,7 +84,7 @@ def _inputs(point: Estimate, words: Words) -> Iterator[tuple[object, ...]]:
 def _numbers(point: Estimate, words: Words) -> Iterator[tuple[object, ...]]:
     for key, value, _target, unit in metric_values(point):
         if value is not None:
-            name = words(f"derivation.titles.{key}")
+            name = words(metric_title(point, key))
             yield ("result", key, name, value.expected, _SI.get(unit, unit), value.low, value.high)
     for line in point.ledger.lines:
         name = words.phrase(line_name(line.key, point.scenario.accelerator))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from core.explain.derivation import Derivation, derive
 from core.explain.engine_notes import engine_notes
 from core.explain.figures import Unit, shown
-from core.explain.ledger_names import line_name
+from core.explain.ledger_names import line_name, of_device
 from core.planning.advise import Suggestion, advise
 from core.planning.compare import Row, cost_values, difference_table
 from core.planning.suggestion import lead
@@ -161,6 +161,8 @@ def _unused(point: Estimate, path: str) -> bool:
         return scenario.deployment.nodes == 1
     if path == "engine.lora_rank":
         return scenario.engine.max_loras == 0
+    if path == "engine.n_gpu_layers":
+        return scenario.accelerator.kind == "cpu"
     if path not in _SPECIAL:
         return False
     part, name = path.split(".")
@@ -208,12 +210,17 @@ def _metrics(point: Estimate, words: Words) -> Table:
             text = show_limit(target) if unit == "s" else precise(target, unit)
             limit = f"{'≥' if higher else '≤'} {text}"
             met = words("reports.meets" if good else "reports.misses")
-        rows.append(
-            (words(f"derivation.titles.{key}"), str(precise(value.expected, unit)), spread, limit, met)
-        )
+        name = words(metric_title(point, key))
+        rows.append((name, str(precise(value.expected, unit)), spread, limit, met))
     names = ("quantity", "value", "range", "target", "met")
     head = tuple(words(f"reports.columns.{name}") for name in names)
     return Table("metrics", words("reports.metrics"), head, tuple(rows), (1, 2, 3))
+
+
+def metric_title(point: Estimate, key: str) -> str:
+    """The key of a result's name."""
+    title = f"derivation.titles.{key}"
+    return of_device(point.scenario.accelerator, title) if key == "memory_per_device" else title
 
 
 def precise(value: float, unit: Unit) -> Shown:
@@ -249,7 +256,15 @@ def _ledger(point: Estimate, words: Words) -> Table:
         for name in ("line", "engine_word", "gib", "bytes", "share_of_budget")
     )
     after = len(beyond) + 1
-    return Table("ledger", words("ledger.title"), head, tuple(rows), (2, 3, 4), sum=True, after=after)
+    return Table(
+        "ledger",
+        words(of_device(device, "ledger.title")),
+        head,
+        tuple(rows),
+        (2, 3, 4),
+        sum=True,
+        after=after,
+    )
 
 
 def _cost(point: Estimate, words: Words) -> Table:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.explain.ledger_names import line_name
+from core.explain.ledger_names import line_name, of_device
 from core.planning.curves import WorkloadCurves
 from core.planning.sweep import workload_curves
 from core.quantities import EXPECTED, HIGH, LOW, FloatArray
@@ -49,7 +49,7 @@ def _ledger(point: Estimate, words: Words) -> Picture:
         for line in lines
     ]
     budget = point.ledger.budget_bytes / memory_size()
-    title = words("ledger.title")
+    title = words(of_device(point.scenario.accelerator, "ledger.title"))
     mark = (budget, words("ledger.budget_mark", value=f"{budget:,.2f} {memory_unit()}"))
     return Picture("ledger", title, stacked(rows, mark, title))
 

@@ -222,6 +222,7 @@ def headline(picture: Picture, scenario: Scenario, words: Words) -> str:
     if not rows:
         return words("explore.says.elsewhere")
     at = own_text(y, scenario, words)
+    at = at if y.is_category else at[:1].upper() + at[1:]  # a name keeps its own spelling
     # Between two rows only what holds in both is surely within the limit.
     good = np.flatnonzero(picture.meets[rows].all(axis=0))
     if x.is_category:
