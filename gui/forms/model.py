@@ -19,7 +19,7 @@ from gui.forms.named import format_label, named, take
 from gui.forms.parts import Part
 from gui.forms.pinned import with_pinned
 from gui.forms.section import FactRow
-from gui.sheets.marks import by_numbers, is_edited
+from gui.sheets.marks import badge, by_numbers, is_edited
 from gui.widgets.link_button import LinkButton
 
 _LENGTH = "engine.max_model_len"
@@ -78,8 +78,8 @@ def build(document: Document, words: Words, catalogue: Catalogue) -> Part:
     details.setToolTip(words("forms.model_details"))
 
     def show(scenario: Scenario) -> None:
-        edited = is_edited(scenario.model)
-        editor.set_entry(scenario.model.name, words("sheet.edited") if edited else "")
+        model = scenario.model
+        editor.set_entry(model.name, badge(model.name, is_edited(model), words))
 
     cut: dict[str, object] = {}  # the maximum length that the last choice lowered
 

@@ -153,7 +153,7 @@ def _hardware_parts(terms: Terms, device: Accelerator | None, count: int | None)
         found.append((_hardware_text(device, count), _device_step(device, count)))
     elif count is not None:
         found.append((f"{show_count(count)} × GPU", lambda s: count_changes(s, count, layout_of(s))))
-    if terms.layout.keys() & {"tp", "pp", "ep"}:
+    if terms.layout:
         said = " ".join(f"{name.upper()} {size}" for name, size in terms.layout.items())
         found.append((said, _layout_step(terms.layout, count)))
     return found
@@ -163,13 +163,16 @@ def _layout_step(said: dict[str, int], count: int | None) -> Step:
     """The layout that was named; the number of devices follows where nobody said it and it does not fit."""
 
     def step(scenario: Scenario) -> Changes:
-        now, experts = layout_of(scenario), said.get("ep", 1)
+        now, experts, copies = layout_of(scenario), said.get("ep", 1), said.get("dp", 1)
         tensor = said.get("tp", now.tensor if now.tensor % experts == 0 else experts)
         stages = said.get("pp", now.pipeline if "tp" not in said else 1)
+        if count is not None and "dp" in said and "tp" not in said and count % (copies * stages) == 0:
+            tensor = count // (copies * stages)
         devices = now.devices
         changes: Changes = []
-        if count is None and devices % (tensor * stages):
-            devices = tensor * stages
+        group = tensor * stages
+        if count is None and (devices % group or ("dp" in said and devices != copies * group)):
+            devices = copies * group
             changes.append(("deployment.accelerators", devices))
         changes += layout_changes(scenario, Layout(devices, tensor, stages))
         return [*changes, ("deployment.expert_parallel", experts)] if "ep" in said else changes

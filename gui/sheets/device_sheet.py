@@ -16,6 +16,7 @@ from gui.fields.binder import build as bind
 from gui.fields.row import FieldRow
 from gui.forms.consequences import Changes
 from gui.sheets.fact_table import Fact, FactTable
+from gui.sheets.marks import bare_name
 from gui.sheets.rows import LABEL, Block, Labelled, NameEdit, plain
 from gui.sheets.sheet import Sheet
 from gui.theme import theme
@@ -83,10 +84,15 @@ class DeviceSheet(Sheet):
         return row
 
     def _marks(self, device: Accelerator, figure: str) -> Changes:
-        """The mark of an edited figure; what the driver says of another size is dropped."""
+        """The mark of an edited figure; what the driver says of another size is dropped, and so is what
+        the device costs that was sold with the figure of before.
+        """
         changes: Changes = [("accelerator.sources", {**device.sources, figure: EDITED})]
         if figure == "memory_gb_nominal":
             changes += [("accelerator.memory_mib_reported", None), ("accelerator.memory_gib_driver", None)]
+        if figure in _SIZES or figure == "peak_tflops":
+            own = (name for name in _PRICES if device.sources.get(name) != EDITED)
+            changes += [(f"accelerator.{name}", None) for name in sorted(own)]
         renamed = any(s == EDITED for key, s in device.sources.items() if key not in _PRICES)
         if figure not in _PRICES and not renamed:
             changes.append(("accelerator.name", self.words("sheet.edited_name", name=device.name)[:200]))
@@ -109,7 +115,7 @@ class DeviceSheet(Sheet):
     def refresh(self, scenario: Scenario) -> None:
         """Show a scenario's device."""
         device, words = scenario.accelerator, self.words
-        self.title.setText(device.name)
+        self.title.setText(bare_name(device.name, words))
         self.badge.setVisible(is_edited(device))
         shown = (device.vendor, device.architecture, str(device.year or ""))
         self.caption.setText(" · ".join(part for part in shown if part))

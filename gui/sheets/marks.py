@@ -5,7 +5,7 @@ from core.spec.edited import EDITED
 from core.spec.model import Model
 from core.words import Words
 
-__all__ = ["by_numbers", "is_edited", "mark_changes", "marked"]
+__all__ = ["badge", "bare_name", "by_numbers", "is_edited", "mark_changes", "marked"]
 
 
 def marked(before: Model, model: Model, words: Words) -> Model:
@@ -15,6 +15,17 @@ def marked(before: Model, model: Model, words: Words) -> Model:
     sources = model.sources if EDITED in model.sources else (*model.sources, EDITED)
     name = words("sheet.edited_name", name=before.name)[:300]
     return model.model_copy(update={"name": name, "sources": sources})
+
+
+def badge(name: str, edited: bool, words: Words) -> str:
+    """What stands beside a name of something that may be edited; nothing where the name says it."""
+    said = words("sheet.edited")
+    return said if edited and said not in name else ""
+
+
+def bare_name(name: str, words: Words) -> str:
+    """The name above a sheet, whose badge says what has been changed."""
+    return name.removesuffix(words("sheet.edited_name", name="")) or name
 
 
 def by_numbers(words: Words) -> Model:

@@ -17,7 +17,7 @@ from gui.forms import choices
 from gui.forms.consequences import Changes, edited_model_changes
 from gui.sheets import model_content as content
 from gui.sheets.fact_table import FactTable
-from gui.sheets.marks import is_edited, mark_changes, marked
+from gui.sheets.marks import bare_name, is_edited, mark_changes, marked
 from gui.sheets.rows import LABEL, Block, Labelled, NameEdit, NumberRow, plain
 from gui.sheets.sheet import Sheet
 from gui.theme import theme
@@ -107,7 +107,7 @@ class ModelSheet(Sheet):
         """Show a scenario's model."""
         model, words = scenario.model, self.words
         arch = model.architecture
-        self.title.setText(model.name)
+        self.title.setText(bare_name(model.name, words))
         self.badge.setText(words("sheet.edited"))
         self.badge.setVisible(is_edited(model))
         self.caption.setText(_caption(model, words))

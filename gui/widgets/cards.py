@@ -26,6 +26,7 @@ from gui.widgets.definition_switch import DefinitionSwitch
 
 MARGIN = 24
 GAP = 16  # between a card and the hairline beside it
+_CORNER_GAP = 2  # beside what the corner keeps free itself
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class CardView(QWidget):
         self.selected = False
         self.stale_text = ""
         self.ghost: CardGhost | None = None  # what a suggestion would make of it
-        self.corner: QWidget | None = None  # stands beside the name, in place of the abbreviation
+        self.corner: DefinitionSwitch | None = None  # stands beside the name, in place of the abbreviation
         self._ring = False
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
@@ -86,11 +87,18 @@ class CardView(QWidget):
         if self.corner is None:
             return
         t = theme()
+        both = self.corner.width_for(alone=False) + _CORNER_GAP
+        self.corner.set_alone(self._name_for(both) != self.card.name)
         size = self.corner.sizeHint()
-        used = paint.width(t.font("body_medium"), self._name_for(size.width() + 4))
-        left = GAP + round(used) + 4 if used else GAP - 4
+        used = paint.width(t.font("body_medium"), self._name_for(self._beside))
+        left = GAP + round(used) + _CORNER_GAP if used else GAP - 4
         top = round(self.rows.name * t.scale - size.height() / 2)
         self.corner.setGeometry(QRect(left, top, size.width(), size.height()))
+
+    @property
+    def _beside(self) -> float:
+        """What the corner takes of the name's line; what it keeps free behind itself may stand out."""
+        return 0 if self.corner is None else self.corner.sizeHint().width() - _CORNER_GAP
 
     def _name_for(self, beside: float) -> str:
         """The name, in fewer words where they and what stands beside would not fit."""
@@ -142,7 +150,7 @@ class CardView(QWidget):
             label = t.ink3 if stale else t.ink2
             short = t.font("caption")
             replaced = self.corner is not None and not self.corner.isHidden()
-            beside = self.corner.sizeHint().width() + 4 if replaced and self.corner is not None else 0
+            beside = self._beside if replaced else 0
             used = paint.text(painter, name, self._name_for(beside), t.font("body_medium"), label)
             if card.short and not replaced and used + 8 + paint.width(short, card.short) <= inner.width():
                 base = paint.baseline_of(t.font("body"), name.top(), name.height())

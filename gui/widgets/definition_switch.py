@@ -1,4 +1,7 @@
-"""Which of two definitions a card uses: two abbreviations side by side, the one in use in ink."""
+"""Which of two definitions a card uses: two abbreviations side by side, the one in use in ink.
+
+Where there is no room for both the one in use stands alone, as the link that takes the other.
+"""
 
 from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
@@ -23,6 +26,7 @@ class DefinitionSwitch(QAbstractButton):
         self._current = DEFINITIONS[0]
         self._hint = ""
         self._ring = False
+        self._alone = False
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
@@ -45,6 +49,22 @@ class DefinitionSwitch(QAbstractButton):
             self._current = definition
             self._tell()
             self.update()
+
+    def set_alone(self, alone: bool) -> None:
+        """Show only the one in use."""
+        if alone != self._alone:
+            self._alone = alone
+            self.update()
+
+    def _shown(self, alone: bool) -> tuple[str, ...]:
+        return (self._current,) if alone else DEFINITIONS
+
+    def width_for(self, alone: bool) -> int:
+        """How wide it is with only the one in use, or with both."""
+        shown = self._shown(alone)
+        metrics = QFontMetricsF(theme().font("caption_semibold"))
+        wide = sum(metrics.horizontalAdvance(self._name(key)) for key in shown)
+        return round(wide) + theme().px(2 * _PAD + _BETWEEN * (len(shown) - 1)) + 1
 
     def set_hint(self, hint: str) -> None:
         """What the definition in use gives here, below its own words."""
@@ -86,10 +106,8 @@ class DefinitionSwitch(QAbstractButton):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Both abbreviations."""
-        metrics = QFontMetricsF(theme().font("caption_semibold"))
-        wide = sum(metrics.horizontalAdvance(self._name(key)) for key in DEFINITIONS)
-        return QSize(round(wide) + theme().px(2 * _PAD + _BETWEEN) + 1, theme().px(20))
+        """The abbreviations that are shown."""
+        return QSize(self.width_for(self._alone), theme().px(20))
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """The one in use in ink, the other as a link."""
@@ -97,12 +115,13 @@ class DefinitionSwitch(QAbstractButton):
         with QPainter(self) as painter:
             x = float(t.px(_PAD))
             base = paint.baseline_of(t.font("body"), 0, self.height())
-            for key in DEFINITIONS:
+            for key in self._shown(self._alone):
                 own = key == self._current
                 font = t.font("caption_semibold" if own else "caption")
-                colour = t.ink if own else t.accent_text
+                is_link = self._alone or not own
+                colour = t.accent_text if is_link else t.ink
                 end = paint.on_baseline(painter, x, base, self._name(key), font, colour)
-                if not own and self.underMouse():
+                if is_link and self.underMouse():
                     line = QRectF(x, base + 2, end - x, 1)
                     painter.fillRect(line, colour)
                 x = end + t.px(_BETWEEN)

@@ -57,10 +57,10 @@ class RunList(QAbstractScrollArea):
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         manager.changed.connect(self._measure)
 
-    def show_rows(self, keys: Sequence[int]) -> None:
-        """Show a row for each key; ticks of runs that are gone go too."""
+    def show_rows(self, keys: Sequence[int], more_to_come: bool = False) -> None:
+        """Show a row for each key; ticks of runs that are gone go too, unless there are more to come."""
         self._keys = keys
-        if self.ticks:
+        if self.ticks and not more_to_come:
             self.ticks &= set(keys)
         self.current = min(self.current, len(keys) - 1)
         self._hovered = -1

@@ -49,6 +49,7 @@ class ValidateWorkspace(QWidget):
         self.view: View | None = None  # always a view of that board: the two go together
         self._newest: Board | None = None  # whose view may still be worked out
         self.run, self.group = -1, -1  # what is chosen
+        self._awaited = -1  # id of the run that was chosen and is not predicted again yet
         self._asked: tuple[object, ...] | None = None  # the board that is made, or was
         self._changes = 0  # of calibrations
         self.pairing, self.viewing = Work(self), Work(self)
@@ -258,7 +259,9 @@ class ValidateWorkspace(QWidget):
         board, view = found
         run, group = self._chosen_id(), self._chosen_group()
         if board is not self.board:
+            run = self._awaited if self._awaited >= 0 else run
             self.run = next((i for i, e in enumerate(board.entries[: len(board.pairs)]) if e.id == run), -1)
+            self._awaited = run if self.run < 0 and board.share < 1 else -1
         self.group = next((i for i, g in enumerate(view.groups) if (view.group, g.name) == group), -1)
         self.board, self.view = board, view
         self.form.show_view(board, view)
@@ -279,7 +282,7 @@ class ValidateWorkspace(QWidget):
 
     def choose(self, run: int) -> None:
         """Look at one run."""
-        self.run, self.group = run, -1
+        self.run, self.group, self._awaited = run, -1, -1
         self._show_choice()
         observed = self._observed()
         if observed is not None and self.tab == "diagnose":

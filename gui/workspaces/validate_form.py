@@ -155,7 +155,7 @@ class ValidateForm(QWidget):
         """List the runs of the filters: ``view`` is one of ``board``."""
         self._shown = board, view
         self.choices["figure"].set_value(view.figure)
-        self.list.show_rows(view.ids)
+        self.list.show_rows(view.ids, more_to_come=board.share < 1)
         self._tell_count()
 
     def _tell_count(self) -> None:

@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QWidget
 
 import resources
 from core.errors import InferometerError, Problem
+from core.evidence.kept_runs import Entry
 from core.evidence.readers.common import Reading, together
 from core.evidence.readers.detect import read_text
 from core.evidence.run_files import runs_csv, runs_jsonl
-from core.evidence.kept_runs import Entry
 from core.files.atomic import write_atomic
 from core.files.user_folders import home_folder
 from core.words import counted
