@@ -112,10 +112,8 @@ class ExploreForm(QScrollArea):
         self.across, self.x_range, self.x_log, self.x_devices = self._input("x")
         self.swap = LinkButton(words("explore.swap"))
         self.swap.clicked.connect(self._swap)
-        held = QVBoxLayout()
-        held.setContentsMargins(-2, 0, 0, 0)  # its text stands under the labels, not its edge
-        held.addWidget(self.swap, 0, Qt.AlignmentFlag.AlignLeft)
-        self._layout.addLayout(held)
+        self.swap.setProperty("flush", True)  # its text stands under the labels, not its edge
+        self._layout.addWidget(self.swap, 0, Qt.AlignmentFlag.AlignLeft)
         self.upward, self.y_range, self.y_log, self.y_devices = self._input("y")
         grid = self._grid()
         self.result = ChoiceEdit()
