@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import InvalidScenario
-from core.memory.build import build_ledger, plan_memory
+from core.memory.build import plan_memory
 from core.memory.ledger import Ledger
 from core.memory.plan import MemoryPlan
 from core.quantities import FloatArray
@@ -172,11 +172,12 @@ def starts(scenario: Scenario) -> bool:
     An engine that queues needs room for one request of the workload and, where it asks for that at its
     start, one of max_model_len; a static batch needs room for all requests at once.
     """
-    if not build_ledger(scenario, float(at_least(scenario))).fits:
+    plan, work = plan_memory(scenario), scenario.workload
+    cache = plan.cache_bytes(at_least(scenario), work.tokens_per_request, work.shared_prefix_tokens)
+    if cache + sum(plan.fixed.values()) > plan.budget:
         return False
     if not queues(scenario) or not refuses_long(scenario):
         return True
-    plan = plan_memory(scenario)
     return plan.demand.reserved_bytes(scenario.engine.longest_request, plan.batched_tokens) <= plan.pool
 
 
