@@ -24,6 +24,7 @@ from gui.kept.recent import RecentFiles
 from gui.kept.recovery import Recovery
 from gui.paths import Paths
 from gui.samples import Sample, load_sample, samples, title_of
+from gui.work.resting import Resting
 
 NAME = "Inferometer"
 
@@ -103,6 +104,7 @@ def start(
     own = paths.catalogue if paths else None
     window = MainWindow(document, words, preferences, recent, QtDialogs(words), recovery, settings, own)
     theme.manager.dress(app)
+    Resting(document, window)
     window.paths = paths
     window.restore_geometry()
     if file is None:

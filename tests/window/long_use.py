@@ -62,6 +62,7 @@ def rest(window: "MainWindow", limit_s: float = 20.0) -> None:
     """Let everything under way finish, and go where the count is taken."""
     from PySide6.QtCore import QCoreApplication, QEvent
 
+    from gui.work.resting import Resting
     from gui.workspaces.registry import KEYS
 
     for key in (*KEYS, "estimate"):  # whatever is made when it is first shown exists
@@ -73,10 +74,12 @@ def rest(window: "MainWindow", limit_s: float = 20.0) -> None:
     window.shell.open_palette("").hide()
     end = time.monotonic() + limit_s
     quiet = 0
+    resting = window.findChild(Resting)  # in a day played fast the hand rests here alone
     while quiet < 20 and time.monotonic() < end:
         QCoreApplication.processEvents()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-        quiet = quiet + 1 if window.stack.settled() else 0
+        still = window.stack.settled() and not (resting is not None and resting.timer.isActive())
+        quiet = quiet + 1 if still else 0
         time.sleep(0.01)
 
 
