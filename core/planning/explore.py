@@ -27,7 +27,7 @@ from core.planning.explore_columns import (
 from core.planning.explore_memory import BoolArray
 from core.planning.explore_results import RESULTS, ResultKey, Row, no_row, result_of
 from core.planning.explore_services import Services
-from core.planning.explore_together import Prepared, rows_of
+from core.planning.explore_together import Prepared, cells_of, rows_of
 from core.quantities import FloatArray
 from core.spec.scenario import Scenario
 
@@ -102,19 +102,22 @@ def _way(
 
 def _row_of_cells(own: Scenario, x: Axis, index: int, result: ResultKey) -> Row:
     """Cells that have nothing in common."""
-    cells = [_cell(own, x, column, result) for column in range(len(x.values))]
+    found = [_cell(own, x, column) for column in range(len(x.values))]
+    done = {cell.index: cell for cell in found if isinstance(cell, Row)}
+    waiting = [cell for cell in found if not isinstance(cell, Row)]
+    done |= {cell.index: cell for cell in cells_of(waiting, result)}
+    cells = [done[column] for column in range(len(x.values))]
     values, starts, meets = (
         np.concatenate([getattr(cell, name) for cell in cells]) for name in ("values", "starts", "meets")
     )
     return Row(index, values, starts, meets)
 
 
-def _cell(own: Scenario, x: Axis, column: int, result: ResultKey) -> Row:
+def _cell(own: Scenario, x: Axis, column: int) -> Prepared | Row:
     try:
-        found = only_cell(x.apply(own, column), column)
+        return only_cell(x.apply(own, column), column)
     except InvalidScenario:
         return no_row(column, 1)
-    return found if isinstance(found, Row) else rows_of([found], result)[0]
 
 
 def explore_grid(scenario: Scenario, x: Axis, y: Axis, result: ResultKey) -> Iterator[tuple[float, Grid]]:

@@ -17,6 +17,7 @@ from core.quantities import FloatArray
 from core.serving.lifecycle import ONE
 from core.serving.load import LoadCurve
 from core.serving.steady_state import Service, closed_loop, open_loop
+from core.serving.together import alike, joined
 from core.spec.checks import unsupported
 from core.spec.scenario import Scenario
 
@@ -66,6 +67,27 @@ def rows_of(prepared: Sequence[Prepared], result: ResultKey) -> list[Row]:
     found = [row for group in groups.values() for row in _rows_of_alike(group, result)]
     order = {one.index: place for place, one in enumerate(prepared)}
     return sorted(found, key=lambda row: order[row.index])
+
+
+def cells_of(prepared: Sequence[Prepared], result: ResultKey) -> list[Row]:
+    """Rows of one cell each whose plans differ, in order: those of like plans in one call."""
+    groups: dict[object, list[Prepared]] = {}
+    for one in prepared:
+        groups.setdefault(alike(one.service) or one.index, []).append(one)
+    found = [row for group in groups.values() for row in _cells_of_alike(group, result)]
+    order = {one.index: place for place, one in enumerate(prepared)}
+    return sorted(found, key=lambda row: order[row.index])
+
+
+def _cells_of_alike(cells: Sequence[Prepared], result: ResultKey) -> list[Row]:
+    if len(cells) == 1:
+        return [_finished(cells[0], _curve(cells[0]), result)]
+    load = np.concatenate([cell.cells.load for cell in cells])
+    tokens = np.concatenate([cell.memory.kv_tokens for cell in cells])
+    solve = open_loop if cells[0].scenario.workload.load == "requests" else closed_loop
+    curve = solve(joined([cell.service for cell in cells]), load, tokens, ONE)
+    parts = (slice(place, place + 1) for place in range(len(cells)))
+    return [_finished(cell, _part(curve, part), result) for cell, part in zip(cells, parts, strict=True)]
 
 
 def _rows_of_alike(rows: Sequence[Prepared], result: ResultKey) -> list[Row]:

@@ -121,6 +121,16 @@ def test_a_cache_on_the_host_is_that_of_each_column(path, result):
     assert compare(scenario, grid)
 
 
+@pytest.mark.parametrize("load", ["users", "requests"])
+@pytest.mark.parametrize("engine", ["vllm", "llamacpp", "transformers", "textbook"])
+def test_devices_by_formats_are_worked_out_side_by_side(base, engine, load):
+    own = LLAMA if engine == "llamacpp" else {"engine.name": engine}
+    scenario = with_values(base, {**own, "workload.load": load})
+    x, y = axis_for(scenario, "accelerator"), axis_for(scenario, "precision.weights")
+    for result in ("output_throughput", "time_to_first_token"):
+        assert compare(scenario, explore(scenario, x, y, result), 25)
+
+
 OVERLOADED = (
     ("vllm", "0.21", 4000, 2, 20.0),
     ("vllm", "0.21", 30_000, 8, 5.0),
