@@ -17,7 +17,7 @@ from core.model.cache import kv_bytes_per_token_unbounded
 from core.model.parameters import weight_bytes
 from core.quantities import EXPECTED, FloatArray
 from core.serving.finite_run import finite_run
-from core.serving.lifecycle import Lengths
+from core.serving.life import Lengths
 from core.serving.static_batch import static_batch
 from core.serving.steady_state import Service, closed_loop, open_loop, prepare, room
 from core.spec.calibration import Calibration

@@ -1,6 +1,6 @@
 """The working of the times and rates: TTFT, TPOT, output throughput, requests per second.
 
-The terms are those of ``core.serving.lifecycle`` at its solution; the textbook rule stands beside them.
+The terms are those of ``core.serving.life`` at its solution; the textbook rule stands beside them.
 """
 
 from dataclasses import fields

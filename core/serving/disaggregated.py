@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from core.latency.protocol import BOUND, StepPlan
 from core.quantities import EXPECTED, FloatArray
-from core.serving.lifecycle import Lengths
+from core.serving.life import Lengths
 from core.serving.load import LoadCurve
 
 BoolArray = NDArray[np.bool_]

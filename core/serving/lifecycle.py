@@ -1,49 +1,13 @@
-"""The life of a request inside the engine, from its place in the batch to its last token.
+"""The life of a request inside the engine, from its place in the batch to its last token, solved.
 
-    TPOT (O-1) = (O-1) t_d(n) + (b-1) u D
-    TTFT = base + own + 0.17 D + t_d/2 + (b-1)(s D + w) + z t_d + q own
-
-b requests are in the engine.  D is the time that one prompt adds to the steps it shares (of engines
-that read prompts in steps of their own: those steps; prompts that wait are read together), "own" the
-time of the steps that carry it.  Of each other request's prompt the share s is read before the own one,
-the share u while this request decodes.  With p pipeline stages a step carries n / p requests, and a
-prompt occupies each stage for 1/p of D; with speculative decoding a request gains several tokens a step.
-
-Open loop: arrivals see the engine as it is on average in time.  A request decodes for a share f of its
-life, so n = b f.  Those that came while it waited and was read are read beside its answer, too; as many
-wait when it ends, if that is a step with a prompt: u = f + (1 - c) ((1 + q) own / life - s), c the share of
-the decode steps with prompts.  With r the share of time with a prompt in the step and k prompts that a step
-has room for,
-
-    q = r / (2 (1 - r / k))        s = q own / life (1 - 1 / k)
-
-the wait of regular service (M/D/1) where a prompt fills a step; where more have room, those that have
-come are read side by side in the next one.  The server takes w for each that waits, s of the others.
-
-Closed loop: a user asks when an answer ends, that is when a step ends, and in steps prompts are short
-however long they take: those who read and those who decode go through the same steps.  So nobody waits
-(and s is the burst of users who start together, as benchmarks do), until prompts fill every step:
-
-    z = max(0, b m - (O-1) - m - w_s)   steps more than a life takes by itself, m steps for a prompt
-    s = max(burst, z / (m (b-1)))       u = 1 - s - (w_s t) / life
-
-since each other prompt is read once in every life: before the own one, beside the answer, or while the
-request is on its way through the server, w_s steps of mean time t.
-An engine that takes every prompt for which there is room at the moment gives the room of each answer that
-ends to prompts that wait, and takes back from the last of them what the others grow meanwhile.  What was
-given up so comes in again together with a new prompt, in the same steps: D and "own" are those of a prompt
-and of the tokens that are read again (``core.serving.steady_state`` says how many).  Here q = 0, and n
-follows from steps too: b (O-1) / (all steps of a life).
-
-The form and the constants (in the efficiency profiles) were found on served measurements.
+The equations are in ``core.serving.life``; the methods here are named as their terms.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from core.latency.protocol import BOUND, StepPlan, over_points
 from core.quantities import EXPECTED, HIGH, LOW, FloatArray
+from core.serving.life import Lengths, Life, Reading, Steps, Waits
 from core.serving.load import Terms
 
 Quantiles = tuple[int, ...]
@@ -51,53 +15,8 @@ EVERY: Quantiles = (LOW, EXPECTED, HIGH)
 ONE: Quantiles = (EXPECTED,)
 _SHARE = 0.9  # the first guess
 _NO_OTHERS = 1e-9  # in the place of none, where a share of each is asked for
-_LEAST_CHUNK = 1.0  # tokens of a prompt in a step that carries one: that many must decode fewer at once
 _LEAST_SLOPE = 0.2  # of what is left of the share's equation; less would overshoot
 _BUSIEST = 0.95  # share of time with prompts beyond which the burst term stays as it is
-
-
-@dataclass(frozen=True, slots=True)
-class Lengths:
-    """Tokens of a request, and of a step; of n points each may be an array (n,)."""
-
-    prompt: float  # to read, without the shared prefix
-    prefix: float  # shared, already cached
-    output: float
-    token_budget: float  # of one step
-    spread: float = 0.0  # standard deviation of the answers' lengths over their mean
-    anew: FloatArray | float = 0.0  # tokens that are read again after preemptions, of each request
-
-    @property
-    def reading(self) -> FloatArray | float:
-        """Tokens that are read for each request."""
-        return self.prompt + self.anew
-
-    @property
-    def mean_context(self) -> float:
-        """Cached tokens of a running request: halfway through its answer, and long answers run longer."""
-        return self.prefix + self.prompt + 0.5 * self.output * (1.0 + self.spread**2)
-
-    def room(self, running: FloatArray | float) -> FloatArray:
-        """Prompt tokens that a step has room for beside ``running`` decoding requests."""
-        return np.maximum(self.token_budget - running, _LEAST_CHUNK)
-
-    def chunk(self, running: FloatArray | float) -> FloatArray:
-        """Tokens of one prompt in a step beside ``running`` decoding requests."""
-        return np.minimum(self.room(running), self.prompt)
-
-
-@dataclass(frozen=True, slots=True)
-class Life:
-    """Times of one request, arrays (3, n) by quantile unless stated; no queue in them."""
-
-    share: FloatArray  # (n,) of the life spent decoding
-    base: FloatArray  # s, server and first step
-    own: FloatArray  # s, own prompt
-    others: FloatArray  # s, other prompts read first
-    per_token: FloatArray  # s a token after the first
-    total: FloatArray  # s
-    prefill_share: FloatArray  # (n,) of the decoding time that goes to other prompts
-    terms: Terms
 
 
 def live(
@@ -134,37 +53,6 @@ def _solved(loop: "_Loop", near: FloatArray | None) -> FloatArray:
         last, last_off = share, off
         share = np.minimum(np.maximum(share - off / slope, 0.0), 1.0)
     return share
-
-
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """The steps that carry prompts, (n,) each."""
-
-    carriers: FloatArray  # of one prompt; no whole number, so that nothing jumps where one more begins
-    together: FloatArray  # whole prompts that share a step: those that wait come together
-    each: FloatArray  # for each prompt
-    occupied: FloatArray  # of a stage, for each prompt
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """How prompts are read at a guess of how many decode, expected quantile, (n,) each."""
-
-    steps: _Steps
-    step: FloatArray  # s, a step that only decodes
-    added: FloatArray  # s that one prompt adds to the steps it shares
-    own: FloatArray  # s of the steps that carry it
-    reads: FloatArray  # s from the queue to the first token
-
-
-@dataclass(frozen=True, slots=True)
-class _Waits:
-    """What a request waits for beside its own steps, (n,) each."""
-
-    before: FloatArray  # of each other request's prompt, the share that is read first
-    beside: FloatArray  # and the share that is read while this one decodes
-    full: FloatArray  # decode steps that pass first because every step is full of prompts
-    busy: FloatArray  # prompts' worth of waiting for what is being read
 
 
 class _Loop:
@@ -204,11 +92,11 @@ class _Loop:
         """The share of the others whose prompts are there to be read at the same time as one's own."""
         raise NotImplementedError
 
-    def waits(self, read: _Reading) -> _Waits:
+    def waits(self, read: Reading) -> Waits:
         """What a request waits for."""
         raise NotImplementedError
 
-    def fill(self, share: FloatArray) -> _Steps:
+    def fill(self, share: FloatArray) -> Steps:
         """Put the kinds of step into the columns."""
         self.share, lengths, running = share, self.lengths, self.inside * share
         # A step holds at least one request, however many stages stand idle.
@@ -223,19 +111,19 @@ class _Loop:
         # Prompts side by side see themselves only: the pairs of one mean prompt a token.
         np.add(lengths.prefix, 0.5 * (lengths.prompt - chunk), out=self._history[1])
         each = full / together
-        return _Steps(full, together, each, each / self.stages)
+        return Steps(full, together, each, each / self.stages)
 
     def seconds(self, rows: slice | int) -> FloatArray:
         """Times ([q,] 2, n) of the steps in the columns."""
         found = self.plan.seconds(rows, *self._columns)
         return np.asarray(found.reshape(*found.shape[:-1], 2, self.n))
 
-    def added(self, seconds: FloatArray, steps: _Steps) -> FloatArray:
+    def added(self, seconds: FloatArray, steps: Steps) -> FloatArray:
         """Seconds that one prompt adds to the steps it shares."""
         longer = np.maximum(seconds[..., 1, :] - self.shared * seconds[..., 0, :], 0.0)
         return np.asarray(steps.occupied * longer)
 
-    def own(self, seconds: FloatArray, steps: _Steps, added: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def own(self, seconds: FloatArray, steps: Steps, added: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Seconds of the steps that carry one prompt, and those from the queue to the first token: what a
         prompt takes beyond steps that only decode is longer than the kernels alone say.
         """
@@ -243,22 +131,22 @@ class _Loop:
         own = work + self.decodes * steps.carriers * seconds[..., 0, :]
         return own, own + self.more_prefill * work
 
-    def read(self, share: FloatArray) -> _Reading:
+    def read(self, share: FloatArray) -> Reading:
         """How prompts are read, expected quantile."""
         steps = self.fill(share)
         seconds = self.seconds(EXPECTED)
         added = self.added(seconds, steps)
-        return _Reading(steps, seconds[0], added, *self.own(seconds, steps, added))
+        return Reading(steps, seconds[0], added, *self.own(seconds, steps, added))
 
     def decode(self, step: FloatArray, added: FloatArray, beside: FloatArray) -> FloatArray:
         """Seconds from the first token to the last."""
         return np.asarray(self.steps * step + self.others * beside * added)
 
-    def start(self, read: _Reading) -> FloatArray:
+    def start(self, read: Reading) -> FloatArray:
         """Seconds to the first token where nobody is ahead."""
         return np.asarray(self.base + 0.5 * read.step + read.reads)
 
-    def ahead(self, read: _Reading, waits: _Waits) -> FloatArray:
+    def ahead(self, read: Reading, waits: Waits) -> FloatArray:
         """Seconds of waiting before the own prompt."""
         for_others = self.others * (waits.before * read.added + self.server_wait(waits.before))
         return np.asarray(for_others + waits.full * read.step + waits.busy * read.own)
@@ -283,7 +171,7 @@ class _Loop:
         quantiles, middle = every[:-1], of.index(EXPECTED)
         step, added = quantiles[:, 0], self.added(quantiles, steps)
         own, reads = self.own(quantiles, steps, added)
-        read = _Reading(steps, step[middle], added[middle], own[middle], reads[middle])
+        read = Reading(steps, step[middle], added[middle], own[middle], reads[middle])
         waits = self.waits(read)
         decode = self.decode(step, added, waits.beside)
         band = np.ones((3, self.n))
@@ -309,7 +197,7 @@ class _Loop:
             terms=self.terms(share, read, waits, every[middle]),
         )
 
-    def terms(self, share: FloatArray, read: _Reading, waits: _Waits, seconds: FloatArray) -> Terms:
+    def terms(self, share: FloatArray, read: Reading, waits: Waits, seconds: FloatArray) -> Terms:
         """What the times follow from."""
         running = self._decoding[0]
         return Terms(
@@ -344,7 +232,7 @@ class _Open(_Loop):
         """As often as somebody waits: nobody starts together with everybody else."""
         return np.asarray(before * self.each_waits)
 
-    def waits(self, read: _Reading) -> _Waits:
+    def waits(self, read: Reading) -> Waits:
         """What is being read, and what stands before it: M/D/1 where a prompt fills a step, less where
         all that have come are read side by side in the next one.
         """
@@ -360,9 +248,9 @@ class _Open(_Loop):
         life = life + way
         before = way / life * (1.0 - 1.0 / room)
         late = self._late(read, (own + way) / life - before)
-        return _Waits(before, share + late, zero, busy)
+        return Waits(before, share + late, zero, busy)
 
-    def _late(self, read: _Reading, came: FloatArray) -> FloatArray:
+    def _late(self, read: Reading, came: FloatArray) -> FloatArray:
         """Those that came while this one waited and was read (a share of the others) are read beside its
         answer.  As many would wait when it ends, but it ends in a step with a prompt no more often than
         such steps are among all: hardly ever, where prompts take few and long ones.
@@ -405,11 +293,11 @@ class _Closed(_Loop):
         queue = self._full / (self.full_steps * self._fellows)
         return np.asarray(np.minimum(self._same_step + queue, 1.0))
 
-    def _way(self, read: _Reading) -> FloatArray:
+    def _way(self, read: Reading) -> FloatArray:
         """Seconds that a request spends in the server, where it hinders nobody and nobody hinders it."""
         return np.asarray(self._server + 0.5 * read.step + (read.reads - read.own))
 
-    def _cycle(self, read: _Reading, way: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _cycle(self, read: Reading, way: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Steps of a life by itself, and those that it takes longer because all are full of prompts."""
         reading = self.shared * self.inside * read.steps.occupied
         # On its way a request does not take part in the steps, which are longer where they carry prompts.
@@ -423,7 +311,7 @@ class _Closed(_Loop):
         alone, self._full = self._cycle(read, self._way(read))
         return np.asarray(self.steps / (alone + self._full))
 
-    def waits(self, read: _Reading) -> _Waits:
+    def waits(self, read: Reading) -> Waits:
         """Each other prompt is read once in every life, before the own one or while this one decodes."""
         way, reads = self._way(read), self.others * read.added
         _, full = self._cycle(read, way)
@@ -433,4 +321,4 @@ class _Closed(_Loop):
         most = self.steps * read.step + reads + full * read.step + read.own + way
         life = 0.5 * (most + np.sqrt(np.maximum(most**2 - 4.0 * reads * way, 0.0)))
         beside = np.sign(self.steps) * np.maximum(1.0 - before - way / life, 0.0)
-        return _Waits(before, beside, full, np.zeros(self.n))
+        return Waits(before, beside, full, np.zeros(self.n))

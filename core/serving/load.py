@@ -32,7 +32,7 @@ class LoadCurve:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What times follow from, expected quantile, (n,) each; see ``core.serving.lifecycle``."""
+    """What times follow from, expected quantile, (n,) each; see ``core.serving.life``."""
 
     inside: FloatArray  # requests in one replica, the one that is asked about included
     share: FloatArray  # of their time inside that they decode; of users: of their steps

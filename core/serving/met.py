@@ -19,7 +19,8 @@ from core.latency.beside import BY_POINT, PlansBeside
 from core.latency.points import PointsPlan
 from core.latency.protocol import StepPlan
 from core.quantities import FloatArray
-from core.serving.lifecycle import EVERY, ONE, Lengths, Quantiles, lasting, live
+from core.serving.life import Lengths
+from core.serving.lifecycle import EVERY, ONE, Quantiles, lasting, live
 from core.serving.met_cells import POINTS, Cells, Groups, between, groups_of, met_in_cells, met_in_groups
 
 _SHARED = 0.05  # groups of cells for each cell, beyond which lives are not shared

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from core.latency.beside import BY_POINT
 from core.latency.protocol import StepPlan
 from core.quantities import EXPECTED, FloatArray
-from core.serving.lifecycle import Lengths, lasting, live
+from core.serving.life import Lengths
+from core.serving.lifecycle import lasting, live
 
 FIRST, RATIO, MOST = 0.01, 1.25, 1e9  # requests inside
 POINTS = np.concatenate([[0.0], FIRST * RATIO ** np.arange(np.ceil(np.log(MOST / FIRST) / np.log(RATIO)))])

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.latency.protocol import BOUND, StepPlan
 from core.quantities import FloatArray
-from core.serving.lifecycle import Lengths
+from core.serving.life import Lengths
 
 _PIECES = 16  # of the answer, to follow the growing cache
 

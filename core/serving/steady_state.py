@@ -20,7 +20,8 @@ from core.latency.textbook import TextbookPlan, textbook_plan
 from core.memory.build import plan_memory
 from core.quantities import EXPECTED, HIGH, LOW, FloatArray
 from core.serving.breakdown import engine_phase, textbook_phase
-from core.serving.lifecycle import EVERY, Lengths, Life, Quantiles, live
+from core.serving.life import Lengths, Life
+from core.serving.lifecycle import EVERY, Quantiles, live
 from core.serving.limits import batch_limits, occupancy
 from core.serving.load import LoadCurve, Phase
 from core.serving.met import met, repeated
