@@ -1,26 +1,23 @@
 """Memory of one device over users: the stack at the scenario's length, a thin line for each other length."""
 
-from itertools import product
-
 import numpy as np
 from PySide6.QtCore import QRectF
 
 from core.memory.ledger import LineKey
-from core.planning.curves import LengthLine, WorkloadCurves
+from core.planning.curves import WorkloadCurves
 from core.quantities import FloatArray
 from core.results import Estimate
 from core.spec.scenario import Scenario
-from core.units import memory_size, memory_unit, show_count, show_tokens, three_digits
+from core.units import memory_size, memory_unit, show_count, three_digits
 from core.words import counted
 from gui.plots.area import Curve, Look, Panel
-from gui.plots.axes import on_plate
 from gui.plots.base import Ghost, PlotPane, has_point, users_of
-from gui.plots.draw import Draw, crosses
+from gui.plots.draw import Draw
 from gui.plots.grips import Grip
 from gui.plots.length_grip import length_grip
 from gui.plots.measured_marks import Marks
+from gui.plots.memory_names import MemoryNames, until
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
-from gui.theme import Role
 from gui.widgets.device_words import of_device
 from gui.widgets.ledger_content import counted_users
 
@@ -98,7 +95,7 @@ class MemoryOverUsers(PlotPane):
         self.weights_edge.set(np.array([0, end]), np.array([weights, weights]))
         base = self._thin_bands(weights, fixed, end)
         stop = min(end, curves.memory.full_at) if fits else end
-        x, top = _until(curves.memory_users, curves.memory.bytes / memory_size(), stop)
+        x, top = until(curves.memory_users, curves.memory.bytes / memory_size(), stop)
         self.kv_area.between(x, np.full_like(x, base), np.maximum(top, base))
         self.kv_edge.set(x, top)
         budget = curves.budget_bytes / memory_size()
@@ -162,8 +159,9 @@ class MemoryOverUsers(PlotPane):
             self.operating_line(draw, [panel], users)
             draw.taken.append(QRectF(x - 2, rect.top(), 4, rect.height()))
         draw.taken.append(QRectF(rect.left(), thin, rect.width(), weights_top - thin))
-        self._budget(draw, curves)
-        self._area_names(draw, curves)
+        names = self._names(draw, curves, estimate)
+        self._budget(draw, curves, names)
+        names.areas()
         if self.pointer is not None:
             value = at(self.pointer, curves.memory_users, curves.memory.bytes) / memory_size()
             if value <= panel.y_end:
@@ -175,17 +173,22 @@ class MemoryOverUsers(PlotPane):
                 self._held(draw, estimate, users)
             self.ring(draw, x, panel.py(min(value / memory_size(), panel.y_end)))
         if not fits:
-            self._needed(draw, curves, estimate)
+            self._needed(draw, estimate, names)
 
-    def _budget(self, draw: Draw, curves: WorkloadCurves) -> None:
+    def _names(self, draw: Draw, curves: WorkloadCurves, estimate: Estimate) -> MemoryNames:
+        return MemoryNames(
+            self.panel, draw, self.words, curves, estimate, self.thin_top, ghosted=bool(self.ghosts)
+        )
+
+    def _budget(self, draw: Draw, curves: WorkloadCurves, names: MemoryNames) -> None:
         """What meets the budget, or goes beyond it; then the letters of other scenarios."""
         lines = [_ghost_line(ghost, self.panel.x.end) for ghost in self.ghosts]
         for line in lines:
             draw.avoid(*self.panel.pixels(*line))
         if _starts(curves):
-            self._capacity(draw, curves)
+            names.capacity()
         else:
-            self._excess(draw, curves)
+            names.excess()
         for ghost, line in zip(self.ghosts, lines, strict=True):
             self.ghost_name(draw, self.panel, ghost, *line)
 
@@ -214,7 +217,7 @@ class MemoryOverUsers(PlotPane):
             users=self.words.phrase(counted("units.users", count)),
         )
 
-    def _needed(self, draw: Draw, curves: WorkloadCurves, estimate: Estimate) -> None:
+    def _needed(self, draw: Draw, estimate: Estimate, names: MemoryNames) -> None:
         """What the account beside it says, at the users that it counts."""
         panel, count = self.panel, counted_users(estimate)
         needed = estimate.ledger.needed_bytes / memory_size()
@@ -222,7 +225,7 @@ class MemoryOverUsers(PlotPane):
         users = users_of(estimate)
         own = abs(count - users) < 0.5
         text = self._needed_text(needed, count)
-        draw.avoid(*self._pixels(curves, curves.memory, panel.x.end))
+        draw.avoid(*names.pixels(names.curves.memory, panel.x.end))
         draw.taken.append(QRectF(x - 5, y - 5, 10, 10))
         step = draw.theme.px(14)
         for dx, dy in (
@@ -236,182 +239,6 @@ class MemoryOverUsers(PlotPane):
                 break
         if not own:
             draw.ring(x, y, draw.theme.ink, size=6, edge=1.6)
-
-    def _capacity(self, draw: Draw, curves: WorkloadCurves) -> None:
-        """Where lines meet the budget, the own one first; other lengths only where they can be named."""
-        panel, current = self.panel, draw.theme
-        rect = panel.rect
-        y = panel.py(curves.budget_bytes / memory_size())
-        row = y - current.px(11)
-        beyond = self.estimate is not None and not self.estimate.ledger.fits
-        draw.avoid(*self._pixels(curves, curves.memory, panel.x.end if beyond else curves.memory.full_at))
-        draw.taken.append(QRectF(rect.left(), y - 1, rect.width(), 2))
-        first = len(draw.taken)
-        self._own_label(draw, curves.memory, row, y)
-        budget = self.words("plots.memory_over_users.budget")
-        for middle in (row, y + current.px(9)):
-            if draw.text_if_free(
-                rect.right() - 2, middle, budget, current.ink, rect, role="caption_medium", align="right"
-            ):
-                break
-        for line in curves.other_lengths:
-            xs, ys = self._pixels(curves, line, line.full_at)
-            if any(crosses(name, xs.tolist(), ys.tolist()) for name in draw.taken[first:]):
-                continue
-            known = len(draw.lines)
-            draw.avoid(xs, ys)
-            if self._length_label(draw, line, row, y):
-                draw.polyline(xs, ys, current.ink3, dash=(3, 3))
-            else:
-                del draw.lines[known:]  # none came where the line is no more than a point
-        if curves.memory.full_at <= panel.x.end:
-            draw.ring(panel.px(curves.memory.full_at), y, current.ink, size=6, edge=1.6)
-
-    def _length_label(self, draw: Draw, line: LengthLine, row: float, y: float) -> bool:
-        """Name another length, with a circle where it meets the budget; False where there is no room."""
-        panel, text = self.panel, self._length_text(line)
-        if line.full_at > panel.x.end:
-            return self._line_label(draw, line, text)
-        x, half = panel.px(line.full_at), draw.width(text) / 2
-        inside = max(panel.rect.left(), min(x - half, panel.rect.right() - 2 * half))
-        for left in (inside, x - 8, x - 2 * half + 8):
-            if draw.text_if_free(left, row, text, draw.theme.ink3, panel.rect):
-                draw.ring(x, y, draw.theme.ink3, size=6, edge=1.2)
-                return True
-        return False
-
-    def _pixels(self, curves: WorkloadCurves, line: LengthLine, stop: float) -> tuple[FloatArray, FloatArray]:
-        """A line as it is drawn, up to ``stop`` users."""
-        panel = self.panel
-        x, y = _until(curves.memory_users, line.bytes / memory_size(), min(panel.x.end, stop))
-        return (
-            panel.rect.left() + panel.rect.width() * x / panel.x.end,
-            panel.rect.bottom() - panel.rect.height() * y / panel.y_end,
-        )
-
-    def _own_label(self, draw: Draw, line: LengthLine, row: float, y: float) -> None:
-        """The scenario's own ceiling, beside the operating line when it would stand on it."""
-        panel, current = self.panel, draw.theme
-        text = self._own_text(line)
-        if line.full_at > panel.x.end:
-            self._line_label(draw, line, text, own=True)
-            return
-        middle, half = panel.px(line.full_at), draw.width(text, "caption_semibold") / 2
-        for left in (middle - half, middle - 8, middle - 2 * half + 8, middle + 6, middle - 2 * half - 6):
-            if draw.text_if_free(left, row, text, current.ink, panel.rect, role="caption_semibold"):
-                if self.ghosts:  # the lines of other scenarios give way to it
-                    plate = draw.taken[-1].adjusted(-2, 1, 2, -1)
-                    draw.fill(plate, current.canvas)
-                    draw.text(left, row, text, current.ink, role="caption_semibold", keep=False)
-                draw.taken[-1].adjust(-6, 0, 6, 0)  # it is the answer: its neighbours keep away
-                return
-        draw.text_if_free(
-            min(middle + 8, panel.rect.right() - 2 * half - 2),
-            y + current.px(10),
-            text,
-            current.ink,
-            panel.rect,
-            role="caption_semibold",
-        )
-
-    def _line_label(self, draw: Draw, line: LengthLine, text: str, own: bool = False) -> bool:
-        """The name of a line that leaves the picture before it is full: close under or over its end.
-
-        Never in the bands below, where it would seem to be about them.
-        """
-        panel, current = self.panel, draw.theme
-        if self.curves is None:
-            return False
-        role: Role = "caption_semibold" if own else "caption"
-        colour = current.ink if own else current.ink3
-        text = f"{text} →"
-        bounds = QRectF(panel.rect)
-        bounds.setBottom(panel.py(self.thin_top))
-        right = panel.rect.right() - 3
-        x = panel.value_at(right - draw.width(text, role) / 2)
-        y = panel.py(at(x, self.curves.memory_users, line.bytes) / memory_size())
-        for dy in (-12, 12, -18, 18, -25):
-            if draw.text_if_free(right, y + current.px(dy), text, colour, bounds, role=role, align="right"):
-                return True
-        if own and self.ghosts:  # the lines of other scenarios give way to it
-            for dy in (-12, 12, -18, 18, -25):
-                if on_plate(draw, right, y + current.px(dy), text, colour, bounds):
-                    return True
-        return False
-
-    def _excess(self, draw: Draw, curves: WorkloadCurves) -> None:
-        """The budget in red, with its value."""
-        panel = self.panel
-        budget = curves.budget_bytes / memory_size()
-        text = self.words("plots.memory_over_users.budget_value", value=f"{budget:,.2f} {memory_unit()}")
-        y = panel.py(budget)
-        draw.taken.append(QRectF(panel.rect.left(), y - 2, panel.rect.width(), 4))
-        right, bad = panel.rect.right() - 2, draw.theme.bad
-        rows = [y + draw.theme.px(dy) for dy in (11, -11, 22, -22)]
-        if not any(
-            draw.text_if_free(right, row, text, bad, panel.rect, role="caption_semibold", align="right")
-            for row in rows
-        ):
-            any(on_plate(draw, right, row, text, bad, panel.rect) for row in rows)
-
-    def _own_text(self, line: LengthLine) -> str:
-        users, length = self.users_phrase(line.users), show_tokens(line.tokens)
-        return self.words("plots.memory_over_users.own_length", users=users, length=length)
-
-    def _length_text(self, line: LengthLine) -> str:
-        return self.words(
-            "plots.memory_over_users.at_length", users=show_count(line.users), length=show_tokens(line.tokens)
-        )
-
-    def _area_names(self, draw: Draw, curves: WorkloadCurves) -> None:
-        """Names inside the areas where they are high enough."""
-        panel, current = self.panel, draw.theme
-        weights = dict(curves.fixed).get("weights", 0) / memory_size()
-        line = current.px(16)
-        if panel.height_of(weights) > line + 6:
-            y = panel.py(weights) + min(panel.height_of(weights) / 2, current.px(36))
-            bounds = QRectF(
-                panel.rect.left(), panel.py(weights) + 4, panel.rect.width(), panel.height_of(weights)
-            )
-            text = self.words("ledger.weights")
-            lefts = [panel.rect.left() + 6]
-            if self.estimate is not None:  # the operating line may stand at the very left
-                lefts.append(panel.px(users_of(self.estimate)) + 8)
-            for left, dy in product(lefts, (0, 14, -14)):
-                if draw.text_if_free(left, y + dy, text, current.ink2, bounds, role="caption_medium"):
-                    break
-        name = self.words("ledger.kv_cache")
-        stop = (
-            min(panel.x.end, curves.memory.full_at)
-            if self.estimate and self.estimate.ledger.fits
-            else panel.x.end
-        )
-        base = panel.py(self.thin_top)
-        place = QRectF(
-            panel.rect.left(),
-            panel.rect.top(),
-            panel.px(stop) - panel.rect.left() - 6,
-            base - panel.rect.top() - 2,
-        )
-        rights = [place.right(), panel.px(users_of(self.estimate)) - 8 if self.estimate else place.right()]
-        lowest, step = base - current.px(11), current.px(2)
-        rows = [lowest - step * i for i in range(max(1, int((lowest - place.top()) // step)))]
-        for y, right in product(rows, rights):
-            left = right - draw.width(name, "caption_medium")
-            edge = at(panel.value_at(left), curves.memory_users, curves.memory.bytes) / memory_size()
-            if panel.py(edge) < y - current.px(7) and draw.text_if_free(
-                right, y, name, current.ink2, place, role="caption_medium", align="right"
-            ):
-                return
-        # A thin line of another length gives way where nothing else is free.
-        for right in rights:
-            plate = draw.rect_of(right, lowest, name, "caption_medium", "right").adjusted(-2, 1, 2, -1)
-            edge = at(panel.value_at(plate.left()), curves.memory_users, curves.memory.bytes) / memory_size()
-            above = panel.py(edge) < plate.top() and place.left() < plate.left()
-            if above and draw.vacant(plate):
-                draw.fill(plate, current.ledger_tint["kv_cache"])
-                draw.text(right, lowest, name, current.ink2, role="caption_medium", align="right")
-                return
 
     def reading_at(self, users: float, curves: WorkloadCurves, estimate: Estimate) -> str:
         """Users, memory, and how much is spare or too much."""
@@ -432,13 +259,7 @@ def _starts(curves: WorkloadCurves) -> bool:
     return sum(size for _, size in curves.fixed) < curves.budget_bytes
 
 
-def _until(x: FloatArray, y: FloatArray, stop: float) -> tuple[FloatArray, FloatArray]:
-    """The part of a curve up to ``stop``, with the point at ``stop`` itself."""
-    inside = x < stop
-    return np.append(x[inside], stop), np.append(y[inside], at(stop, x, y))
-
-
 def _ghost_line(ghost: Ghost, end: float) -> tuple[FloatArray, FloatArray]:
     """Memory of another scenario over users, as shown, until its own budget is full."""
     line = ghost.curves.memory
-    return _until(ghost.curves.memory_users, line.bytes / memory_size(), min(end, line.full_at))
+    return until(ghost.curves.memory_users, line.bytes / memory_size(), min(end, line.full_at))

@@ -1,0 +1,212 @@
+"""What is written on the plot of memory over users: at the budget, at the lines, and in the areas."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from PySide6.QtCore import QRectF
+
+from core.planning.curves import LengthLine, WorkloadCurves
+from core.quantities import FloatArray
+from core.results import Estimate
+from core.units import memory_size, memory_unit, show_count, show_tokens
+from core.words import Words, counted
+from gui.plots.area import Panel
+from gui.plots.axes import on_plate
+from gui.plots.base import users_of
+from gui.plots.draw import Draw, crosses
+from gui.plots.scales import at
+from gui.theme import Role
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNames:
+    """The names of one picture; each gives way to what is drawn before it."""
+
+    panel: Panel
+    draw: Draw
+    words: Words
+    curves: WorkloadCurves
+    estimate: Estimate
+    thin_top: float  # where the thin bands end
+    ghosted: bool  # whether lines of other scenarios are on show
+
+    def capacity(self) -> None:
+        """Where lines meet the budget, the own one first; other lengths only where they can be named."""
+        curves = self.curves
+        panel, draw, current = self.panel, self.draw, self.draw.theme
+        rect = panel.rect
+        y = panel.py(curves.budget_bytes / memory_size())
+        row = y - current.px(11)
+        beyond = not self.estimate.ledger.fits
+        draw.avoid(*self.pixels(curves.memory, panel.x.end if beyond else curves.memory.full_at))
+        draw.taken.append(QRectF(rect.left(), y - 1, rect.width(), 2))
+        first = len(draw.taken)
+        self._own_label(curves.memory, row, y)
+        budget = self.words("plots.memory_over_users.budget")
+        for middle in (row, y + current.px(9)):
+            if draw.text_if_free(
+                rect.right() - 2, middle, budget, current.ink, rect, role="caption_medium", align="right"
+            ):
+                break
+        for line in curves.other_lengths:
+            xs, ys = self.pixels(line, line.full_at)
+            if any(crosses(name, xs.tolist(), ys.tolist()) for name in draw.taken[first:]):
+                continue
+            known = len(draw.lines)
+            draw.avoid(xs, ys)
+            if self._length_label(line, row, y):
+                draw.polyline(xs, ys, current.ink3, dash=(3, 3))
+            else:
+                del draw.lines[known:]  # none came where the line is no more than a point
+        if curves.memory.full_at <= panel.x.end:
+            draw.ring(panel.px(curves.memory.full_at), y, current.ink, size=6, edge=1.6)
+
+    def _length_label(self, line: LengthLine, row: float, y: float) -> bool:
+        """Name another length, with a circle where it meets the budget; False where there is no room."""
+        draw = self.draw
+        panel, text = self.panel, self._length_text(line)
+        if line.full_at > panel.x.end:
+            return self._line_label(line, text)
+        x, half = panel.px(line.full_at), draw.width(text) / 2
+        inside = max(panel.rect.left(), min(x - half, panel.rect.right() - 2 * half))
+        for left in (inside, x - 8, x - 2 * half + 8):
+            if draw.text_if_free(left, row, text, draw.theme.ink3, panel.rect):
+                draw.ring(x, y, draw.theme.ink3, size=6, edge=1.2)
+                return True
+        return False
+
+    def pixels(self, line: LengthLine, stop: float) -> tuple[FloatArray, FloatArray]:
+        """A line as it is drawn, up to ``stop`` users."""
+        panel, curves = self.panel, self.curves
+        x, y = until(curves.memory_users, line.bytes / memory_size(), min(panel.x.end, stop))
+        return (
+            panel.rect.left() + panel.rect.width() * x / panel.x.end,
+            panel.rect.bottom() - panel.rect.height() * y / panel.y_end,
+        )
+
+    def _own_label(self, line: LengthLine, row: float, y: float) -> None:
+        """The scenario's own ceiling, beside the operating line when it would stand on it."""
+        panel, draw, current = self.panel, self.draw, self.draw.theme
+        text = self._own_text(line)
+        if line.full_at > panel.x.end:
+            self._line_label(line, text, own=True)
+            return
+        middle, half = panel.px(line.full_at), draw.width(text, "caption_semibold") / 2
+        for left in (middle - half, middle - 8, middle - 2 * half + 8, middle + 6, middle - 2 * half - 6):
+            if draw.text_if_free(left, row, text, current.ink, panel.rect, role="caption_semibold"):
+                if self.ghosted:  # the lines of other scenarios give way to it
+                    plate = draw.taken[-1].adjusted(-2, 1, 2, -1)
+                    draw.fill(plate, current.canvas)
+                    draw.text(left, row, text, current.ink, role="caption_semibold", keep=False)
+                draw.taken[-1].adjust(-6, 0, 6, 0)  # it is the answer: its neighbours keep away
+                return
+        draw.text_if_free(
+            min(middle + 8, panel.rect.right() - 2 * half - 2),
+            y + current.px(10),
+            text,
+            current.ink,
+            panel.rect,
+            role="caption_semibold",
+        )
+
+    def _line_label(self, line: LengthLine, text: str, own: bool = False) -> bool:
+        """The name of a line that leaves the picture before it is full: close under or over its end.
+
+        Never in the bands below, where it would seem to be about them.
+        """
+        curves = self.curves
+        panel, draw, current = self.panel, self.draw, self.draw.theme
+        role: Role = "caption_semibold" if own else "caption"
+        colour = current.ink if own else current.ink3
+        text = f"{text} →"
+        bounds = QRectF(panel.rect)
+        bounds.setBottom(panel.py(self.thin_top))
+        right = panel.rect.right() - 3
+        x = panel.value_at(right - draw.width(text, role) / 2)
+        y = panel.py(at(x, curves.memory_users, line.bytes) / memory_size())
+        for dy in (-12, 12, -18, 18, -25):
+            if draw.text_if_free(right, y + current.px(dy), text, colour, bounds, role=role, align="right"):
+                return True
+        if own and self.ghosted:  # the lines of other scenarios give way to it
+            for dy in (-12, 12, -18, 18, -25):
+                if on_plate(draw, right, y + current.px(dy), text, colour, bounds):
+                    return True
+        return False
+
+    def excess(self) -> None:
+        """The budget in red, with its value."""
+        panel, draw, curves = self.panel, self.draw, self.curves
+        budget = curves.budget_bytes / memory_size()
+        text = self.words("plots.memory_over_users.budget_value", value=f"{budget:,.2f} {memory_unit()}")
+        y = panel.py(budget)
+        draw.taken.append(QRectF(panel.rect.left(), y - 2, panel.rect.width(), 4))
+        right, bad = panel.rect.right() - 2, draw.theme.bad
+        rows = [y + draw.theme.px(dy) for dy in (11, -11, 22, -22)]
+        if not any(
+            draw.text_if_free(right, row, text, bad, panel.rect, role="caption_semibold", align="right")
+            for row in rows
+        ):
+            any(on_plate(draw, right, row, text, bad, panel.rect) for row in rows)
+
+    def _own_text(self, line: LengthLine) -> str:
+        users = self.words.phrase(counted("units.users", round(line.users)))
+        length = show_tokens(line.tokens)
+        return self.words("plots.memory_over_users.own_length", users=users, length=length)
+
+    def _length_text(self, line: LengthLine) -> str:
+        return self.words(
+            "plots.memory_over_users.at_length", users=show_count(line.users), length=show_tokens(line.tokens)
+        )
+
+    def areas(self) -> None:
+        """Names inside the areas where they are high enough."""
+        curves = self.curves
+        panel, draw, current = self.panel, self.draw, self.draw.theme
+        weights = dict(curves.fixed).get("weights", 0) / memory_size()
+        line = current.px(16)
+        if panel.height_of(weights) > line + 6:
+            y = panel.py(weights) + min(panel.height_of(weights) / 2, current.px(36))
+            bounds = QRectF(
+                panel.rect.left(), panel.py(weights) + 4, panel.rect.width(), panel.height_of(weights)
+            )
+            text = self.words("ledger.weights")
+            # The operating line may stand at the very left.
+            lefts = [panel.rect.left() + 6, panel.px(users_of(self.estimate)) + 8]
+            for left, dy in product(lefts, (0, 14, -14)):
+                if draw.text_if_free(left, y + dy, text, current.ink2, bounds, role="caption_medium"):
+                    break
+        name = self.words("ledger.kv_cache")
+        stop = min(panel.x.end, curves.memory.full_at) if self.estimate.ledger.fits else panel.x.end
+        base = panel.py(self.thin_top)
+        place = QRectF(
+            panel.rect.left(),
+            panel.rect.top(),
+            panel.px(stop) - panel.rect.left() - 6,
+            base - panel.rect.top() - 2,
+        )
+        rights = [place.right(), panel.px(users_of(self.estimate)) - 8]
+        lowest, step = base - current.px(11), current.px(2)
+        rows = [lowest - step * i for i in range(max(1, int((lowest - place.top()) // step)))]
+        for y, right in product(rows, rights):
+            left = right - draw.width(name, "caption_medium")
+            edge = at(panel.value_at(left), curves.memory_users, curves.memory.bytes) / memory_size()
+            if panel.py(edge) < y - current.px(7) and draw.text_if_free(
+                right, y, name, current.ink2, place, role="caption_medium", align="right"
+            ):
+                return
+        # A thin line of another length gives way where nothing else is free.
+        for right in rights:
+            plate = draw.rect_of(right, lowest, name, "caption_medium", "right").adjusted(-2, 1, 2, -1)
+            edge = at(panel.value_at(plate.left()), curves.memory_users, curves.memory.bytes) / memory_size()
+            above = panel.py(edge) < plate.top() and place.left() < plate.left()
+            if above and draw.vacant(plate):
+                draw.fill(plate, current.ledger_tint["kv_cache"])
+                draw.text(right, lowest, name, current.ink2, role="caption_medium", align="right")
+                return
+
+
+def until(x: FloatArray, y: FloatArray, stop: float) -> tuple[FloatArray, FloatArray]:
+    """The part of a curve up to ``stop``, with the point at ``stop`` itself."""
+    inside = x < stop
+    return np.append(x[inside], stop), np.append(y[inside], at(stop, x, y))
