@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import shiboken6
 from PySide6.QtCore import QEvent, QObject, QSettings, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QContextMenuEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
@@ -334,6 +335,8 @@ class MainWindow(QWidget):
 
     def _on_undo(self) -> None:
         stack = self.document.undo_stack
+        if not shiboken6.isValid(stack):
+            return  # it tells of its own end, too, where the program goes without closing the window
         for key, able, text in (
             ("undo", stack.canUndo(), stack.undoText()),
             ("redo", stack.canRedo(), stack.redoText()),
