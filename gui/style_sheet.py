@@ -33,7 +33,6 @@ QPushButton[kind="primary"]:disabled {{ color: {off}; background: {sunken}; bord
 QPushButton[kind="small"] {{ min-height: {h22}px; padding: 0 10px; }}
 QPushButton[kind="small"]:focus {{ min-height: {h20}px; padding: 0 9px; }}
 QPushButton[kind="link"] {{ background: transparent; border: none; color: {accent_text}; padding: 0 2px; }}
-QPushButton[kind="link"][flush="true"] {{ padding: 0 4px 0 0; }}
 QPushButton[kind="link"]:focus {{ border: 2px solid {accent}; padding: 0; }}
 QPushButton[kind="link"][quiet="true"]:focus {{ border: 2px solid transparent; padding: 0; }}
 QPushButton::menu-indicator {{ image: none; width: 0; }}

@@ -3,17 +3,26 @@
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
+from PySide6.QtGui import QFontMetricsF, QIcon, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QHBoxLayout,
+    QMenu,
+    QSizePolicy,
+    QStyleOptionToolButton,
+    QToolButton,
+    QWidget,
+)
 
 from gui.actions import ActionId, Actions
-from gui.icons import icon
+from gui.icons import beside, beside_size, icon
 from gui.theme import Role, font, theme
 from gui.widgets.search_box import SearchBox
 
 HEIGHT = 48
 _BUTTON = 28
 _GROUPS: tuple[tuple[ActionId, ...], ...] = (("new", "open", "save"), ("undo", "redo"))
+_WORDED: tuple[ActionId, ...] = ("pin", "export")
 
 
 class TextTab(QAbstractButton):
@@ -50,6 +59,24 @@ class TextTab(QAbstractButton):
                 painter.setRenderHint(QPainter.RenderHint.Antialiasing)
                 painter.setPen(t.accent)
                 painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 6.5, -0.5, -6.5), 3, 3)
+
+
+class _Worded(QToolButton):
+    """A command whose words stand as far from its icon as those of other buttons."""
+
+    def __init__(self, name: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._name, self._icon = name, QIcon()
+
+    def restyle(self) -> None:
+        """Draw the icon anew."""
+        self._icon = beside(self._name)
+
+    def initStyleOption(self, option: QStyleOptionToolButton) -> None:
+        """With room behind the icon where words follow."""
+        super().initStyleOption(option)
+        if self.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonTextBesideIcon:
+            option.icon, option.iconSize = self._icon, beside_size()
 
 
 class Toolbar(QWidget):
@@ -130,7 +157,8 @@ class Toolbar(QWidget):
         self.menu_button.setIcon(icon("menu"))
         self.language_button.setIcon(icon("globe"))
         for button in (self.menu_button, self.language_button, *self._buttons.values()):
-            if button in (self.pin_button, self.export_button):
+            if isinstance(button, _Worded):
+                button.restyle()
                 button.setFixedHeight(t.px(_BUTTON))
             else:
                 button.setFixedSize(t.px(_BUTTON), t.px(_BUTTON))
@@ -159,7 +187,7 @@ class Toolbar(QWidget):
         self._drop(self._samples, self._buttons["new"])
 
     def _button(self, key: ActionId) -> QToolButton:
-        button = QToolButton(self)
+        button = _Worded(key, self) if key in _WORDED else QToolButton(self)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         button.setDefaultAction(self._actions[key])
         self._buttons[key] = button

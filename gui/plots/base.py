@@ -5,12 +5,11 @@ changes a scenario: it emits ``users_dragged`` and is shown the answer.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from core.planning.curves import WorkloadCurves
@@ -21,6 +20,7 @@ from core.words import Phrase, Words, counted
 from gui.plots.area import Curve, Panel
 from gui.plots.draw import FLAG_HEIGHT, Draw
 from gui.plots.grips import Grip, Grips, at_place
+from gui.plots.letters import badge
 from gui.plots.measured_marks import Marks, paint_marks
 from gui.plots.pane import Pane
 from gui.theme import Theme, series_dash
@@ -60,53 +60,6 @@ _DASH = (5.0, 3.0)
 
 def _grey(t: Theme) -> QColor:
     return t.ghost
-
-
-def badge(
-    draw: Draw,
-    x: float,
-    y: float,
-    text: str,
-    series: int,
-    bounds: QRectF,
-    along: Sequence[tuple[float, float]] = (),
-) -> QRectF:
-    """The letter of a compared scenario on its colour, its left edge at ``x``, where nothing stands yet.
-
-    ``along``: further places on its line, in pixels; one of them is taken before a place apart from the line.
-    """
-    size = QSizeF(
-        max(16.0 * draw.theme.scale, draw.width(text, "caption_semibold") + 8), 14 * draw.theme.scale
-    )
-    for left, middle in ((x, y), *((px - size.width() / 2, py) for px, py in along)):
-        for rise in (0.0, -4.0, 4.0):
-            near = QRectF(QPointF(round(left), round(middle + rise - size.height() / 2)), size)
-            if bounds.contains(near) and draw.vacant(near.adjusted(-1, -1, 1, 1)):
-                return _lettered(draw, near, text, series)
-    left = min(max(x, bounds.left()), bounds.right() - size.width())
-    middle = min(max(y, bounds.top() + size.height() / 2), bounds.bottom() - size.height() / 2)
-    box = QRectF(QPointF(round(left), round(middle - size.height() / 2)), size)
-    clear = box
-    for step in range(1, 40):  # nearest free place above or below, then a little further to the left
-        if draw.vacant(clear.adjusted(-1, -1, 1, 1)) and bounds.contains(clear):
-            box = clear
-            break
-        rise = (step % 20 + 1) // 2 * 4.0 * (1 if step % 2 else -1)
-        clear = box.translated(-(size.width() + 2) if step >= 20 else 0.0, rise)
-    return _lettered(draw, box, text, series)
-
-
-def _lettered(draw: Draw, box: QRectF, text: str, series: int) -> QRectF:
-    draw.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    draw.painter.setPen(Qt.PenStyle.NoPen)
-    draw.painter.setBrush(draw.theme.series_colour(series))
-    draw.painter.drawRoundedRect(box, 3, 3)
-    ink = draw.theme.canvas
-    draw.text(
-        box.center().x(), box.center().y(), text, ink, role="caption_semibold", align="centre", keep=False
-    )
-    draw.taken.append(box)
-    return box
 
 
 def users_of(estimate: Estimate) -> float:

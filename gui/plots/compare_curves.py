@@ -15,9 +15,10 @@ from core.results import Estimate
 from core.units import bare, memory_size, memory_unit, show_count, three_digits
 from core.words import Words
 from gui.plots.area import Curve
-from gui.plots.base import PlotPane, badge, has_point, users_of
+from gui.plots.base import PlotPane, has_point, users_of
 from gui.plots.draw import Align, Draw, text_width
 from gui.plots.latency_over_users import time_unit
+from gui.plots.letters import badge, badge_beside
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
 from gui.theme import SERIES_MARKERS, series_dash
 
@@ -217,6 +218,8 @@ class CompareCurves(PlotPane):
         handled = self.series[0].runs and has_point(estimate) and users <= panel.x.end
         if handled:
             self.operating_line(draw, [panel], users)
+        for one in self.series:
+            draw.avoid(*self._drawn(one))
         self._letters(draw)
         for one in reversed(self.series[1:]):
             self._mark(draw, one)
@@ -231,6 +234,17 @@ class CompareCurves(PlotPane):
                 if value <= panel.y_end:
                     colour = draw.theme.series_colour(one.index)
                     draw.dot(panel.px(self.pointer), panel.py(value), colour)
+
+    def _drawn(self, one: Series) -> tuple[FloatArray, FloatArray]:
+        """A curve in pixels, where it has values."""
+        panel = self.panel
+        users, values = self.points(one)
+        known = np.isfinite(values)
+        users, drawn = users[known], values[known] * self.factor
+        return (
+            panel.rect.left() + panel.rect.width() * users / panel.x.end,
+            panel.rect.bottom() - panel.rect.height() * drawn / panel.y_end,
+        )
 
     def _letters(self, draw: Draw) -> None:
         panel = self.panel
@@ -258,7 +272,9 @@ class CompareCurves(PlotPane):
         for (x, _, one), y in zip(at_right, rows, strict=True):
             badge(draw, x, y, one.letter, one.index, room)
         for x, y, one in ends:
-            if x <= panel.rect.right():
+            if x <= panel.rect.right() and not badge_beside(
+                draw, *self._drawn(one), one.letter, one.index, panel.rect
+            ):
                 badge(draw, x, y, one.letter, one.index, room)
 
     def _mark(self, draw: Draw, one: Series) -> None:
@@ -279,14 +295,6 @@ class CompareCurves(PlotPane):
         text = f"≤ {bare(three_digits(target * self.factor))}"
         panel = self.panel
         y, step = panel.py(target * self.factor), draw.theme.px(9)
-        for one in self.series:
-            users, values = self.points(one)
-            if len(users):
-                drawn = np.minimum(values * self.factor, 2 * panel.y_end)
-                draw.avoid(
-                    panel.rect.left() + panel.rect.width() * users / panel.x.end,
-                    panel.rect.bottom() - panel.rect.height() * drawn / panel.y_end,
-                )
         places: tuple[tuple[float, Align], ...] = (
             (panel.rect.left() + 4, "left"),
             (panel.rect.right() - 4, "right"),

@@ -11,9 +11,10 @@ from core.planning.request_life import RequestLife, request_life
 from core.planning.started import Started, started
 from core.units import show_time
 from gui.plots.area import Curve, Panel
-from gui.plots.base import Ghost, badge
+from gui.plots.base import Ghost
 from gui.plots.compare_curves import marker
 from gui.plots.draw import Draw
+from gui.plots.letters import badge
 from gui.plots.roofline_content import Dot, PhaseName, RooflineData, roofline_of
 from gui.theme import Theme, series_dash, theme
 from gui.widgets import paint
