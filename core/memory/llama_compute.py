@@ -96,7 +96,10 @@ def compute_bytes(scenario: Scenario, part: range, devices: int, cells: dict[int
     first = part.start == first_layer(engine, arch.layers)
     kept_back = first and part.start > 0
     away = first and not has_output(engine, arch.layers) and outputs >= _LEAST_FETCHED
-    experts, matrix, output = largest_matrices(arch, file_type(scenario.precision.weights) or "BF16")
+    fetched = fetches_experts(scenario, part, tokens)
+    experts = matrix = output = 0
+    if fetched or kept_back or away:
+        experts, matrix, output = largest_matrices(arch, file_type(scenario.precision.weights) or "BF16")
     bits = float(CACHE_FORMATS[scenario.precision.kv_cache].bits)
     part_of_graph = GraphPart(
         tokens=tokens,
@@ -105,7 +108,7 @@ def compute_bytes(scenario: Scenario, part: range, devices: int, cells: dict[int
         copies=copies_of(engine, arch.layers, devices),
         first=first,
         last=arch.layers in part or away,
-        host_experts=experts if fetches_experts(scenario, part, tokens) else 0,
+        host_experts=experts if fetched else 0,
         host_matrix=matrix if kept_back else 0,
         host_cache_bits=bits if kept_back or engine.kv_on_host else 0.0,
         host_output=output if away else 0,

@@ -5,16 +5,22 @@ format has the same bits everywhere.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from core.errors import NotFound, Problem
 from core.model.gguf_mix import Mixture, is_outside
-from core.model.gguf_tensors import gguf_tensors
+from core.model.gguf_tensors import GgufTensor, gguf_tensors
 from core.spec.architecture import Architecture
 from core.spec.formats import WEIGHT_FORMATS, TensorClass, WeightFormat, gguf_key
 from core.spec.gguf_types import BASE_TYPE, TENSOR_TYPES
+
+# Bits of a row that every type divides into whole blocks: sums of whole numbers, as fractions are slow.
+_ROW = 256
+_ROW_BITS = {name: 8 * kind.block_bytes * _ROW // kind.block for name, kind in TENSOR_TYPES.items()}
+Stored = int | Fraction  # bits, times _ROW
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,39 +51,49 @@ def gguf_sizes(arch: Architecture, file_type: str) -> GgufSizes:
     """Sizes of ``arch`` in a file type such as "Q4_K_M".  Raises NotFound for an unknown type."""
     if file_type not in BASE_TYPE:
         raise NotFound(Problem("format_unknown", ("precision.weights",), {"format": file_type}))
-    mixture, found = Mixture(arch, file_type), _found_bits(arch, gguf_key(file_type))
     elements: dict[TensorClass, int] = {}
-    bits: dict[TensorClass, Fraction] = {}
-    totals, experts = [Fraction(0)] * arch.layers, [Fraction(0)] * arch.layers
+    stored: dict[TensorClass, Stored] = {}
+    totals: list[Stored] = [0] * arch.layers
+    experts: list[Stored] = [0] * arch.layers
     outside: dict[str, int] = {}
-    for tensor in gguf_tensors(arch):
+    for tensor, size in _stored_tensors(arch, file_type):
         cls = tensor.tensor_class
-        bits_by_rule = TENSOR_TYPES[mixture.type_of(tensor)].bits
-        stored = tensor.elements * found.get(cls, bits_by_rule)
         elements[cls] = elements.get(cls, 0) + tensor.elements
-        bits[cls] = bits.get(cls, Fraction(0)) + stored
+        stored[cls] = stored.get(cls, 0) + size
         if is_outside(tensor):
-            outside[tensor.name] = math.ceil(stored / 8)
+            outside[tensor.name] = _bytes_of(size)
             continue
-        totals[tensor.layer] += stored
+        totals[tensor.layer] += size
         if cls == "expert":
-            experts[tensor.layer] += stored
+            experts[tensor.layer] += size
     return GgufSizes(
-        {cls: bits[cls] / elements[cls] for cls in elements},
-        tuple(LayerBytes(math.ceil(t / 8), math.ceil(e / 8)) for t, e in zip(totals, experts, strict=True)),
+        {cls: Fraction(stored[cls]) / (_ROW * elements[cls]) for cls in elements},
+        tuple(LayerBytes(_bytes_of(t), _bytes_of(e)) for t, e in zip(totals, experts, strict=True)),
         outside,
         sum(elements.values()),
     )
 
 
+def _stored_tensors(arch: Architecture, file_type: str) -> Iterator[tuple[GgufTensor, Stored]]:
+    """The tensors of a file, each with what it takes."""
+    mixture, found = Mixture(arch, file_type), _found_bits(arch, gguf_key(file_type))
+    for tensor in gguf_tensors(arch):
+        kind = mixture.type_of(tensor)
+        bits = found.get(tensor.tensor_class)
+        yield tensor, tensor.elements * (_ROW_BITS[kind] if bits is None else bits * _ROW)
+
+
+def _bytes_of(stored: Stored) -> int:
+    """Whole bytes, rounded up."""
+    return int(-(-stored // (8 * _ROW)))
+
+
 @lru_cache(maxsize=256)
 def largest_matrices(arch: Architecture, file_type: str) -> tuple[int, int, int]:
     """Bytes of the largest stack of experts, of the largest other matrix of a layer, and of the output."""
-    mixture, found = Mixture(arch, file_type), _found_bits(arch, gguf_key(file_type))
     experts = others = table = output = 0
-    for tensor in gguf_tensors(arch):
-        bits = found.get(tensor.tensor_class, TENSOR_TYPES[mixture.type_of(tensor)].bits)
-        size = math.ceil(tensor.elements * bits / 8)
+    for tensor, stored in _stored_tensors(arch, file_type):
+        size = _bytes_of(stored)
         if is_outside(tensor):
             output = size if tensor.name == "output.weight" else output
             table = size if tensor.name == "token_embd.weight" else table
