@@ -57,6 +57,7 @@ def document(parts: Sequence[str], title: str, width: float = WIDTH, height: flo
 
 
 _LETTER, _BOLD = 6.4, 7.5  # of a label, px
+_CJK = 11.0  # of an ideograph
 Word = tuple[float, float, float]  # its right end, its row, its width, px
 
 
@@ -99,6 +100,11 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     return [i * step for i in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
+def _wide(said: str) -> float:
+    """About the width of a label, px."""
+    return sum(_CJK if ord(c) > 0x2E7F else _LETTER for c in said)
+
+
 def _label(value: float) -> str:
     return f"{value:,.10g}" if abs(value) < 1e5 else f"{value:,.0f}"
 
@@ -133,10 +139,9 @@ def draw(chart: Chart, height: float = HEIGHT) -> str:
     for value, _ in chart.limits:
         if value <= high:
             parts.append(line(_LEFT, y(value), WIDTH - _RIGHT, y(value), WARN, 1.2, "4 3"))
-    for value, label in chart.x_limits:
+    for value, _ in chart.x_limits:
         if x.low <= value <= x.high:
             parts.append(line(x(value), _TOP, x(value), height - _BOTTOM, WARN, 1.2, "4 3"))
-            parts.append(text(x(value) - 5, height - _BOTTOM - 8, label, "end", WARN))
     taken = [(WIDTH - _RIGHT, y(value) - 4, _LETTER * len(label)) for value, label in chart.limits]
     unit = _LETTER * len(chart.y_name)
     taken.append((_LEFT - 6 + unit, 10.0, unit))
@@ -160,7 +165,19 @@ def draw(chart: Chart, height: float = HEIGHT) -> str:
         right, row, wide = _here_label(chart.here, x)
         parts.append(rect(right - wide, row - 11, wide, 13, CANVAS))
         parts.append(text(right, row, label, "end", ACCENT, True))
+    parts += _standing_names(chart, x, height)
     return document(parts, chart.title, WIDTH, height)
+
+
+def _standing_names(chart: Chart, x: _Scale, height: float) -> list[str]:
+    """Names of the limits that stand, on a plate: the line of the operating point may pass there."""
+    parts = []
+    for value, label in chart.x_limits:
+        if x.low <= value <= x.high:
+            right, row, wide = x(value) - 5, height - _BOTTOM - 8, _wide(label)
+            parts.append(rect(right - wide, row - 11, wide, 13, CANVAS))
+            parts.append(text(right, row, label, "end", WARN))
+    return parts
 
 
 def _here_label(here: tuple[float, float, str], x: _Scale) -> Word:
@@ -179,8 +196,9 @@ def _axes(chart: Chart, x: _Scale, y: _Scale, height: float) -> list[str]:
     places = [2.0**i for i in range(21) if x.low <= 2.0**i <= x.high] if x.log else ticks(x.low, x.high)
     for value in places:
         parts.append(line(x(value), base, x(value), base - 4, AXIS))
-        if x(value) < WIDTH - _RIGHT - 50:
-            parts.append(text(x(value), base + 14, _label(value), "middle"))
+        label = _label(value)
+        if x(value) + _wide(label) / 2 + 8 < WIDTH - _RIGHT - _wide(chart.x_name):
+            parts.append(text(x(value), base + 14, label, "middle"))
     parts.append(text(WIDTH - _RIGHT, base + 14, chart.x_name, "end"))
     # A line of its own: beside the highest number the two would read as one.
     parts.append(text(_LEFT - 6, 10, chart.y_name, "start"))
@@ -242,18 +260,18 @@ def bars(rows: Sequence[tuple[str, float, str, str]], title: str, name_width: fl
 def stacked(rows: Sequence[tuple[str, str, float, str]], limit: tuple[float, str], title: str) -> str:
     """One stacked bar with its account: key, name, value, text; ``limit`` is a mark on the bar."""
     total = max(sum(value for _, _, value, _ in rows), limit[0], 1e-12)
-    scale = (WIDTH - 2 * _RIGHT) / total
-    parts, place = [], _RIGHT
+    scale = (WIDTH - _RIGHT) / total
+    parts, place = [], 0.0
     for key, _, value, _ in rows:
         edge = AXIS if key in ("outside", "kv_cache_spare") else "none"
         parts.append(rect(place, 24, value * scale - 1, 24, LEDGER.get(key, INK3), edge))
         place += value * scale
-    mark = _RIGHT + limit[0] * scale
+    mark = limit[0] * scale
     parts.append(line(mark, 18, mark, 52, INK, 1.5))
     parts.append(text(mark, 12, limit[1], "end" if mark > WIDTH / 2 else "start", INK))
     for index, (key, name, _, said) in enumerate(rows):
         y = 68 + 20 * index
-        parts.append(rect(_RIGHT, y, 10, 10, LEDGER.get(key, INK3), AXIS))
-        parts.append(text(_RIGHT + 18, y + 9, name, "start", INK))
+        parts.append(rect(0.5, y, 10, 10, LEDGER.get(key, INK3), AXIS))
+        parts.append(text(18, y + 9, name, "start", INK))
         parts.append(text(WIDTH - _RIGHT, y + 9, said, "end", INK))
     return document(parts, title, WIDTH, 68 + 20 * len(rows) + 8)

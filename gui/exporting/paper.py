@@ -246,7 +246,8 @@ def _places(document: QTextDocument) -> Iterator[tuple[str, QRectF]]:
             if form.isImageFormat() and image.name().startswith("picture:"):
                 box = layout.blockBoundingRect(block)
                 size = QRectF(0, 0, image.width(), image.height())
-                size.moveTopLeft(QPointF(box.left(), box.bottom() - image.height()))
+                line = block.layout().lineForTextPosition(step.fragment().position() - block.position())
+                size.moveTopLeft(QPointF(box.left() + line.x(), box.bottom() - image.height()))
                 yield image.name().removeprefix("picture:"), size
         block = block.next()
 

@@ -188,6 +188,8 @@ class LatencyOverUsers(PlotPane):
 
     def fit_axes(self, curves: WorkloadCurves, estimate: Estimate) -> None:
         """The knee and the targets in view; what rises behind the knee may leave the picture."""
+        for part in self.parts:
+            part.panel.x_unit = self.words("plots.users_axis") if part.panel.x_text else ""
         if curves.load is None:
             return
         x = count_axis(users_end(users_of(estimate), curves.full_at))
@@ -195,7 +197,6 @@ class LatencyOverUsers(PlotPane):
         inside = load.users <= x.end
         for part in self.parts:
             part.panel.x = x
-            part.panel.x_unit = self.words("plots.users_axis") if part.panel.x_text else ""
             values = part.values(load)[:, inside]
             seen = largest(values[HIGH])
             before = load.users[inside] <= min(curves.full_at, x.end)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
 from core.units import Shown
@@ -20,6 +20,7 @@ from gui.widgets.small_print import Print
 
 _EDGE = 16
 _HEAD = 44
+_BESIDE = 24  # what a link takes beside its words
 FORMS = ("text", "markdown", "latex")
 
 
@@ -122,7 +123,7 @@ class DerivationView(QWidget):
         super().__init__(parent)
         self._words = words
         self._content: DerivationText | None = None
-        self._nothing = ""
+        self._nothing = self._title = ""
         self._muted = False
         self._open = False
         self.fill_choices: Callable[[QMenu], object] = lambda _menu: None
@@ -186,7 +187,8 @@ class DerivationView(QWidget):
             return
         other = content is None or self._content is None or content.key != self._content.key
         self._content, self._nothing, self._muted = content, nothing, False
-        self.number.setText(content.title if content is not None else title)
+        self._title = content.title if content is not None else title
+        self._name()
         self.copying.setEnabled(content is not None)
         self._fill_column()
         if other:
@@ -261,14 +263,24 @@ class DerivationView(QWidget):
     def _speak(self) -> None:
         w = self._words
         self.setAccessibleName(w("derivation.title"))
-        self.number.setToolTip(w("side.choose_number"))
         self.number.setAccessibleName(w("side.choose_number"))
         self.copying.setToolTip(w("side.copy"))
         self.copying.setAccessibleName(w("side.copy"))
+        self._name()
         self._copies.clear()
         for form in FORMS:
             action = self._copies.addAction(w(f"derivation.copy_{form}"))
             action.triggered.connect(lambda _=False, form=form: self.copy.emit(form))
+
+    def _name(self) -> None:
+        """The number's name, as much of it as there is room for beside the heading."""
+        t, said = theme(), self._words("derivation.title")
+        taken = paint.width(t.font("body_semibold"), said) + self.copying.width() + t.px(12)
+        room = self.width() - 2 * _EDGE - taken - t.px(_BESIDE)
+        metrics = QFontMetricsF(self.number.font())
+        shown = metrics.elidedText(self._title, Qt.TextElideMode.ElideRight, max(0.0, room))
+        self.number.setText(shown)
+        self.number.setToolTip(self._words("side.choose_number") if shown == self._title else self._title)
 
     def _fill(self) -> None:
         self._menu.clear()
@@ -281,6 +293,7 @@ class DerivationView(QWidget):
         self.copying.setFixedSize(t.px(26), t.px(26))
         self.copying.setIconSize(QSize(t.px(16), t.px(16)))
         self.copying.setIcon(icon("copy"))
+        self._name()
         self._lay_out()
         self.update()
 
@@ -309,6 +322,7 @@ class DerivationView(QWidget):
 
     def resizeEvent(self, _event: QResizeEvent) -> None:
         """Other widths break lines elsewhere."""
+        self._name()
         if self._column.width() != self.width():
             self._lay_out()
 
