@@ -6,6 +6,7 @@ number and a number becomes text.  K of tokens is 1,024 everywhere; GB is 10⁹ 
 
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,6 +23,12 @@ _NUMBER = re.compile(
     r"""\s*(?:<=|>=|[≤≥<>~≈$])?\s*
         (?P<sign>[-+−]?)(?P<number>\d[\d.,_\u00a0\u202f' ]*|[.,]\d+)(?P<exponent>[eE][-+]?\d{1,3})?
         \s*(?P<rest>[^\d]*?)\s*$""",
+    re.VERBOSE,
+)
+# ½, 1½ or 9/10; no part of a longer number.
+_FRACTION = re.compile(
+    r"""(?<![\d.,/])(?:(?P<whole>\d{1,9})?\s?(?P<sign>[\u00bc-\u00be\u2150-\u215e])
+        |(?P<over>\d{1,9})\s?/\s?(?P<under>\d{1,9}))(?![\d.,/])""",
     re.VERBOSE,
 )
 # Units as typed, lower case → factor to the base of that dimension.
@@ -79,12 +86,13 @@ def parse_quantity(text: str, unit: str = "") -> float:
     """Read what a person typed into a field of the given unit and return it in that unit.
 
     Accepts ``8k``, ``32K``, ``1.5M``, ``7B``, ``128Ki``, ``24GB``, ``24 GiB``, ``≤ 100 ms``, ``90 %``,
-    ``2 req/s``, ``2万``, full width, grouping by space, apostrophe or underscore, and both decimal marks.
+    ``2 req/s``, ``½``, ``9/10``, ``2万``, full width, grouping by space, apostrophe or
+    underscore, and both decimal marks.
     Raises InvalidScenario with the code ``number.unreadable``, ``number.too_large`` or ``number.unit``.
     """
     if not text.isascii():
         text = text.translate(_FULL_WIDTH)  # as an input method may leave it
-    match = _NUMBER.match(text[:_MAX_TEXT]) if len(text) <= _MAX_TEXT else None
+    match = _NUMBER.match(_FRACTION.sub(_of_fraction, text)) if len(text) <= _MAX_TEXT else None
     if match is None:
         raise InvalidScenario(Problem("number.unreadable", values={"text": text[:_MAX_TEXT]}))
     number = _decimal(match["number"])
@@ -98,7 +106,16 @@ def parse_quantity(text: str, unit: str = "") -> float:
         raise InvalidScenario(Problem("number.too_large", values={"text": text}))
     if factor is None:
         raise InvalidScenario(Problem("number.unit", values={"text": text, "unit": unit}))
-    return value * factor
+    # What people typed has fewer digits than this: 95 % is 0.95, whatever 0.01 is in binary.
+    return value if factor == 1.0 else float(f"{value * factor:.15g}")
+
+
+def _of_fraction(match: re.Match[str]) -> str:
+    """A fraction as a decimal number; as it stands where it has none."""
+    over, under = match["over"], match["under"]
+    if match["sign"]:
+        return repr(int(match["whole"] or 0) + unicodedata.numeric(match["sign"]))
+    return repr(int(over) / int(under)) if int(under) else match[0]
 
 
 def _decimal(digits: str) -> str | None:

@@ -7,6 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from core.errors import InvalidScenario
 from core.spec.base import FieldMeta
 from core.units import editable, parse_quantity
 from core.words import Words
@@ -59,6 +60,11 @@ def wheel(widget: QWidget, notches: int = 1) -> QWheelEvent:
         ("1,5K", 1536),
         ("128Ki", 131072),
         (" 512 ", 512),
+        ("1e3", 1000),
+        ("1,000", 1000),
+        ("½k", 512),
+        ("1½K", 1536),
+        ("1 ¼ k", 1280),
     ],
 )
 def test_token_fields_read_what_people_type(text: str, value: int) -> None:
@@ -105,6 +111,29 @@ def test_what_cannot_be_is_refused_with_a_reason_that_has_words(
     assert problem is not None
     assert problem.code == code
     assert Words("en").problem(problem) != f"problems.{code}"
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("½", "s", 0.5),
+        ("≤ 1½ s", "s", 1.5),
+        ("9/10", "1", 0.9),
+        ("1/4 s", "ms", 250.0),
+        ("95 %", "1", 0.95),
+        ("700 ms", "s", 0.7),
+        ("2/s", "1/s", 2.0),
+    ],
+)
+def test_fractions_and_parts_of_a_hundred_are_what_they_say(text: str, unit: str, value: float) -> None:
+    """95 times the 0.01 of a computer is 0.9500000000000001."""
+    assert parse_quantity(text, unit) == value
+
+
+@pytest.mark.parametrize("text", ["1/0", "1/2/3", "1.5/2", "½½"])
+def test_what_is_no_fraction_is_no_number(text: str) -> None:
+    with pytest.raises(InvalidScenario):
+        parse_quantity(text, "s")
 
 
 def test_a_target_reads_with_its_sign_and_without() -> None:
