@@ -124,8 +124,8 @@ def memory_over_users(scenario: Scenario, users: Any, tokens_per_request: Any) -
 def smallest_changes(scenario: Scenario) -> tuple[tuple[Change, ...], ...]:
     """For each kind of change the smallest that makes the scenario fit; kinds that cannot are left out.
 
-    From mild to costly: fewer users, a shorter prompt, an 8-bit cache, 8- or 4-bit weights, more
-    devices of the same kind that share the model.  Empty when it fits already.
+    From mild to costly: a shorter maximum length, fewer users, a shorter prompt, an 8-bit cache, 8- or
+    4-bit weights, more devices of the same kind that share the model.  Empty when it fits already.
     """
     if starts(scenario):
         return ()
@@ -172,13 +172,18 @@ def starts(scenario: Scenario) -> bool:
     An engine that queues needs room for one request of the workload and, where it asks for that at its
     start, one of max_model_len; a static batch needs room for all requests at once.
     """
-    plan, work = plan_memory(scenario), scenario.workload
-    cache = plan.cache_bytes(at_least(scenario), work.tokens_per_request, work.shared_prefix_tokens)
-    if cache + sum(plan.fixed.values()) > plan.budget:
+    plan = plan_memory(scenario)
+    if not _load_fits(scenario, plan):
         return False
     if not queues(scenario) or not refuses_long(scenario):
         return True
     return plan.demand.reserved_bytes(scenario.engine.longest_request, plan.batched_tokens) <= plan.pool
+
+
+def _load_fits(scenario: Scenario, plan: MemoryPlan) -> bool:
+    work = scenario.workload
+    cache = plan.cache_bytes(at_least(scenario), work.tokens_per_request, work.shared_prefix_tokens)
+    return cache + sum(plan.fixed.values()) <= plan.budget
 
 
 def refuses_long(scenario: Scenario) -> bool:
@@ -192,6 +197,24 @@ def refuses_long(scenario: Scenario) -> bool:
 
 def _first_that_fits(scenario: Scenario, candidates: Iterator[tuple[Change, ...]]) -> tuple[Change, ...]:
     return next((changes for changes in candidates if _fits(scenario, changes)), ())
+
+
+def length_that_starts(scenario: Scenario) -> int:
+    """A round max_model_len with which the engine starts, no longer than the model's context; 0 without one.
+
+    Nothing where the requests of the workload themselves have no room, or the length is not what is short.
+    """
+    plan = plan_memory(scenario)
+    if not queues(scenario) or not _load_fits(scenario, plan):
+        return 0
+    most = min(longest_reserved(plan), scenario.model.max_context or LONGEST)
+    length = most // 1024 * 1024 if most >= 2048 else most
+    return length if scenario.workload.tokens_per_request <= length < scenario.engine.max_model_len else 0
+
+
+def _shorter_length(scenario: Scenario) -> tuple[Change, ...]:
+    length = length_that_starts(scenario)
+    return _first_that_fits(scenario, iter([(Change("engine.max_model_len", length),)] if length else []))
 
 
 def _fewer_users(scenario: Scenario) -> tuple[Change, ...]:
@@ -328,6 +351,7 @@ def _share_devices(scenario: Scenario) -> tuple[Change, ...]:
 
 _KINDS: tuple[Callable[[Scenario], tuple[Change, ...]], ...] = (
     _share_devices,
+    _shorter_length,
     _fewer_users,
     _shorter_prompt,
     _cache_8_bit,

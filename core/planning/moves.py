@@ -6,8 +6,7 @@ import numpy as np
 
 from core.explain.crowding import crowding_notes
 from core.explain.precision import cache_caution, task_of, weight_caution
-from core.memory.build import plan_memory
-from core.memory.capacity import Change, cache_8_bit, longest_reserved, narrower_weights, starts
+from core.memory.capacity import Change, cache_8_bit, length_that_starts, narrower_weights, starts
 from core.model.parameters import stored_parameters
 from core.planning.explore_memory import BoolArray
 from core.planning.suggestion import Move
@@ -125,11 +124,10 @@ def _slot_changes(scenario: Scenario, slots: int) -> tuple[Change, ...]:
 def _model_length(point: Estimate) -> Iterator[Move]:
     """Where one request of the maximum length has no room the engine does not start."""
     scenario = point.scenario
-    if point.speed is not None or not point.ledger.fits or scenario.engine.name == "textbook":
+    if point.speed is not None or not point.ledger.fits:
         return
-    most = longest_reserved(plan_memory(scenario))
-    length = most // 1024 * 1024 if most >= 2048 else most
-    if length >= scenario.workload.tokens_per_request:
+    length = length_that_starts(scenario)
+    if length:
         title = Phrase("advice.titles.model_length", {"tokens": show_tokens(length)})
         yield Move("model_length", title, (Change("engine.max_model_len", length),), 0)
 
