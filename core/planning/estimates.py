@@ -93,6 +93,7 @@ def settled(base: Scenario, combination: Combination, short: Shortfall) -> Short
 
 def _ready(base: Scenario, combination: Combination) -> _Ready | Shortfall:
     scenario = combination.scenario(base)
+    pause()
     memory = plan_memory(scenario)
     if not starts(scenario):
         needed = sum(memory.fixed.values())
@@ -102,7 +103,9 @@ def _ready(base: Scenario, combination: Combination) -> _Ready | Shortfall:
         reserved = memory.demand.reserved_bytes(base.engine.longest_request, memory.batched_tokens)
         return Shortfall("cache", float(needed + max(one, reserved)), float(memory.budget))
     pause()
-    return _Ready(combination, scenario, memory, prepare(scenario), _most_users(scenario, memory))
+    service = prepare(scenario)
+    pause()
+    return _Ready(combination, scenario, memory, service, _most_users(scenario, memory))
 
 
 def _most_users(scenario: Scenario, memory: MemoryPlan) -> int:
@@ -118,6 +121,7 @@ def _hopeless(group: Sequence[_Ready]) -> list[Shortfall | None]:
     each, first = targets.time_per_output_token_ms, targets.time_to_first_token_s
     limits = math.inf if each is None else each / 1e3, math.inf if first is None else first
     service = joined([ready.service for ready in group])
+    pause()
     floors = _least_times(service, group[0].scenario.workload, np.array([r.most_users for r in group]))
     found: list[Shortfall | None] = []
     for times in zip(*(np.broadcast_to(floor, len(group)).tolist() for floor in floors), strict=True):
@@ -162,6 +166,7 @@ def _offers(group: Sequence[_Ready]) -> list[Offer]:
     """All of like services in one call."""
     work = group[0].scenario.workload
     service = joined([ready.service for ready in group])
+    pause()
     tokens = np.array([float(ready.memory.kv_tokens(work.tokens_per_request)) for ready in group])
     # Where there is but one, or all have the same, the room is a number: less to work out.
     room: Any = tokens if np.ptp(tokens) else float(tokens[0])
@@ -169,6 +174,7 @@ def _offers(group: Sequence[_Ready]) -> list[Offer]:
         curve = open_loop(service, np.full(len(group), work.request_rate), room, ONE)
     else:
         curve = closed_loop(service, np.full(len(group), float(work.users)), room, ONE)
+    pause()
     columns = (
         curve.time_to_first_token,
         curve.time_per_output_token,
@@ -184,6 +190,7 @@ def _offer(
     ready: _Ready, stable: float, first: float, each: float, tokens: float, requests: float, reading: float
 ) -> Offer:
     """``first`` and ``each`` in s, ``tokens`` and ``requests`` a second, ``reading`` the share of prompts."""
+    pause()
     targets, combination = ready.scenario.targets, ready.combination
     missed: list[Reason] = []
     if not stable:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from core.pauses import pause
 from core.planning.estimates import Answer, Question, estimating
 
 T = TypeVar("T")
@@ -49,6 +50,7 @@ def in_rounds(askers: Sequence[tuple[str, Callable[[], Asker[T]]]], widest: int)
             if key in busy:
                 continue
             del waiting[place]
+            pause()
             asker = begin()
             try:
                 running.append(_Turn(place, key, asker, next(asker)))
@@ -58,6 +60,7 @@ def in_rounds(askers: Sequence[tuple[str, Callable[[], Asker[T]]]], widest: int)
         answers = yield from estimating([turn.question for turn in running])
         going = []
         for turn, answer in zip(running, answers, strict=True):
+            pause()
             try:
                 turn.question = turn.asker.send(answer)
                 going.append(turn)
