@@ -7,6 +7,7 @@ largest that runs well comes first.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 from core.catalog.models import CatalogModel, all_models, load_model
 from core.errors import InferometerError
@@ -17,13 +18,16 @@ from core.planning.offers import Offer, Shortfall, nearness
 from core.planning.rounds import Asker, in_rounds
 from core.planning.search_names import refuse_unknown
 from core.planning.search_space import Combination, cache_formats, layouts, weight_formats
-from core.spec.checks import check
+from core.spec.checks import check, runs_on, unsupported
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.model import Model
 from core.spec.scenario import Scenario
 
 _WIDEST = 32  # models that are looked at together
 _SPARE = 0.98  # of the memory that weights may take before anything is estimated
+
+
+Left = Literal["too_large", "refused"]  # why a model is left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +49,12 @@ class WhatRuns:
     searched: int
     total: int
     finished: bool
+    refused: int = 0  # models that the engine does not run on the device, whatever their format
 
     @property
     def too_short(self) -> int:
         """Models whose context is less than a request of the workload."""
-        return self.searched - self.too_large - len(self.runs)
+        return self.searched - self.too_large - self.refused - len(self.runs)
 
 
 def what_runs(scenario: Scenario, widest: int = _WIDEST) -> Iterator[WhatRuns]:
@@ -72,9 +77,13 @@ def looks(scenario: Scenario, widest: int = _WIDEST) -> Iterator[WhatRuns | None
     work, device, count = scenario.workload, scenario.accelerator, scenario.deployment.accelerators
     memory = _SPARE * driver_total_bytes(device) * count
     models = sorted(all_models(), key=lambda m: -m.parameters)
+    if not runs_on(scenario):
+        count = len(models)
+        yield WhatRuns((), 0, count, count, finished=True, refused=count)
+        return
     formats = weight_formats(scenario)
-    askers: list[tuple[str, Callable[[], Asker[Runs | None]]]] = []
-    too_large = too_short = 0
+    askers: list[tuple[str, Callable[[], Asker[Runs | Left]]]] = []
+    too_large = too_short = refused = 0
     for entry in models:
         given = (entry.published_weight_format,) if entry.published_weight_format in WEIGHT_FORMATS else ()
         narrowest = min((_least_bits(f) for f in (*formats, *given)), default=16.0)
@@ -89,14 +98,13 @@ def looks(scenario: Scenario, widest: int = _WIDEST) -> Iterator[WhatRuns | None
         if step is None or not step.done:
             yield None
             continue
-        too_large += sum(runs is None for runs in step.done.values())
-        found.update({place: runs for place, runs in step.done.items() if runs is not None})
-        searched = too_short + too_large + len(found)
-        runs = [found[place] for place in sorted(found)]
+        too_large += sum(runs == "too_large" for runs in step.done.values())
+        refused += sum(runs == "refused" for runs in step.done.values())
+        found.update({place: runs for place, runs in step.done.items() if isinstance(runs, Runs)})
+        searched = too_short + too_large + refused + len(found)
         if searched < len(models):
-            yield _state(runs, too_large, searched, len(models), finished=False)
-    runs = [found[place] for place in sorted(found)]
-    yield _state(runs, too_large, len(models), len(models), finished=True)
+            yield _state(found, too_large, refused, searched, len(models), finished=False)
+    yield _state(found, too_large, refused, len(models), len(models), finished=True)
 
 
 def _least_bits(weights: str) -> float:
@@ -105,21 +113,28 @@ def _least_bits(weights: str) -> float:
     return float(min(kept.bits, kept.expert_bits or kept.bits))
 
 
-def _state(found: list[Runs], too_large: int, searched: int, total: int, finished: bool) -> WhatRuns:
+def _state(
+    found: dict[int, Runs], too_large: int, refused: int, searched: int, total: int, finished: bool
+) -> WhatRuns:
     def key(runs: Runs) -> tuple[bool, tuple[int, float], int]:
         return (not runs.good, (0, 0.0) if runs.good else nearness(runs.offer), -runs.model.parameters)
 
-    return WhatRuns(tuple(sorted(found, key=key)), too_large, searched, total, finished)
+    runs = sorted((found[place] for place in sorted(found)), key=key)
+    return WhatRuns(tuple(runs), too_large, searched, total, finished, refused)
 
 
-def _best_of(scenario: Scenario, entry: CatalogModel) -> Asker[Runs | None]:
+def _best_of(scenario: Scenario, entry: CatalogModel) -> Asker[Runs | Left]:
     try:
         model = load_model(entry.id)
     except InferometerError:
-        return None
+        return "too_large"
     base = _with_model(scenario, model)
     best: Offer | None = None
+    left: Left = "too_large"
     for combination in _combinations(base):
+        if unsupported(combination.scenario(base)) is not None:
+            left = "refused"
+            continue
         if combination.scenario(base).workload.tokens_per_request > base.engine.longest_request:
             continue
         offer = yield base, combination
@@ -130,7 +145,7 @@ def _best_of(scenario: Scenario, entry: CatalogModel) -> Asker[Runs | None]:
         if not offer.missed:
             break
     if best is None:
-        return None
+        return left
     return Runs(entry, best, _longest(best.scenario), not best.missed)
 
 

@@ -325,6 +325,8 @@ def what_runs_text(state: WhatRuns, words: Words, tokens: int) -> str:
     if state.too_short:
         values |= {"short": show_count(state.too_short), "tokens": show_count(tokens)}
     head = words(f"recommend.what_runs.headline{'_short' if state.too_short else ''}", **values)
+    if state.refused:
+        head = words.sentences((head, refused(state, words)))
     if len(rows) == 1:
         return f"{head}\n"
     lines = [f"  {line}" for line in table(rows, right=range(2, 6))]
@@ -332,6 +334,14 @@ def what_runs_text(state: WhatRuns, words: Words, tokens: int) -> str:
     if note is not None:
         lines += ["", f"  {words.phrase(note)}"]
     return head + "\n\n" + "\n".join(lines) + "\n"
+
+
+def refused(state: WhatRuns, words: Words) -> str:
+    """How many models the engine does not run on the device, "" for none."""
+    if not state.refused:
+        return ""
+    key = "none" if state.refused == state.total else "some"
+    return words(f"recommend.what_runs.refused_{key}", count=show_count(state.refused))
 
 
 def longest(runs: Runs) -> str:
@@ -354,7 +364,7 @@ def what_runs_json(state: WhatRuns) -> str:
     """All models that start.
 
     ``{"format", "schema", "searched", "total", "too_large", "too_short",
-    "models": [{"id", "good", "longest", offer}]}``
+    "refused", "models": [{"id", "good", "longest", offer}]}``
     """
     return to_json(
         {
@@ -364,6 +374,7 @@ def what_runs_json(state: WhatRuns) -> str:
             "total": state.total,
             "too_large": state.too_large,
             "too_short": state.too_short,
+            "refused": state.refused,
             "models": [
                 {
                     "id": r.model.id,

@@ -139,11 +139,14 @@ def _models_counted(state: WhatRuns, scenario: Scenario, words: Words) -> str:
     good = sum(runs.good for runs in state.runs)
     values = {"good": show_count(good), "near": show_count(len(state.runs) - good)}
     values |= {"hardware": place, "large": show_count(state.too_large)}
-    if not state.too_short:
-        return words("recommending.models_detail", **values)
-    values |= {"short": show_count(state.too_short)}
-    tokens = show_count(scenario.workload.tokens_per_request)
-    return words("recommending.models_detail_short", tokens=tokens, **values)
+    if state.refused == state.total:
+        return report.refused(state, words)
+    short = "_short" if state.too_short else ""
+    if state.too_short:
+        tokens = show_count(scenario.workload.tokens_per_request)
+        values |= {"short": show_count(state.too_short), "tokens": tokens}
+    counted = words(f"recommending.models_detail{short}", **values)
+    return words.sentences((counted, report.refused(state, words))) if state.refused else counted
 
 
 def with_offer(state: Recommendation, offer: Offer) -> Recommendation:

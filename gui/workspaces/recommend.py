@@ -67,6 +67,7 @@ class RecommendWorkspace(WorkPage):
         self._entries: tuple[Entry | None, ...] = ()
         self._keys: tuple[object, ...] = ()
         self._asked: tuple[Scenario, bool] | None = None
+        self._answered: tuple[Scenario, bool] | None = None  # the question that ``found`` belongs to
         self._chosen: object = None  # key of the entry
         self._own_edit = False
         self._from_file = False
@@ -150,8 +151,9 @@ class RecommendWorkspace(WorkPage):
         self._restyle()
 
     def deactivate(self) -> None:
-        """Out of sight: nothing is searched."""
-        if self.search.working and (self.found is None or not self.found.finished):
+        """Out of sight: nothing is searched, and what was not yet answered is asked again."""
+        whole = self.found is not None and self.found.finished and self._answered == self._asked
+        if not (whole or self._stopped):
             self._asked = None
         super().deactivate()
 
@@ -196,7 +198,7 @@ class RecommendWorkspace(WorkPage):
             return
         self.form.refresh(self._context.document.scenario)
         if self._own_edit:
-            self._asked = self._question()
+            self._asked = self._answered = self._question()
         if self._asked != self._question():
             self._stop_all()
             self._rest.start()
@@ -206,12 +208,27 @@ class RecommendWorkspace(WorkPage):
             self._begin()
 
     def _turned(self) -> None:
-        self.found = None
-        self._entries, self._keys = (), ()
         self._chosen = None
-        self.table.show_table((), ())
+        self._empty()
         self._rest.stop()
         self._seen.start()
+
+    def _empty(self) -> None:
+        """Show nothing."""
+        self.found = self._answered = None
+        self._entries, self._keys = (), ()
+        self.table.empty = ""
+        for table in (self.table, self.why):
+            table.show_table((), ())
+        self.plot.show_points((), "", "")
+        self.took.set_text("")
+        self._show_buttons()
+
+    def _cancel(self) -> None:
+        """Rows of an older question are no answer to the one that is given up."""
+        if self._answered != self._asked:
+            self._empty()
+        super()._cancel()
 
     def _begin(self) -> None:
         """Search for the scenario as it stands, unless its results came with the file."""
@@ -256,7 +273,7 @@ class RecommendWorkspace(WorkPage):
         found = self.found
         if found is None or not found.finished or self._from_file or self._asked is None:
             return
-        if self._asked != self._question():
+        if self._asked != self._question() or self._answered != self._asked:
             return
         scenario = self._context.document.scenario
         if isinstance(found.state, Recommendation):
@@ -266,11 +283,11 @@ class RecommendWorkspace(WorkPage):
 
     def _end_work(self) -> None:
         super()._end_work()
-        if self.found is not None and not self.single.working:
+        if not self.single.working:
             self._say()
 
     def _on_found(self, found: Found) -> None:
-        self.found = found
+        self.found, self._answered = found, self._asked
         self._show(found)
         self._show_share()
 
@@ -321,6 +338,9 @@ class RecommendWorkspace(WorkPage):
 
     def _say(self) -> None:
         words, found = self._words, self.found
+        if found is None and self._stopped:
+            self.heading.say(words("recommending.stopped"), words("recommending.stopped_why"))
+            self.took.set_text("")
         if found is None or not isinstance(found.view, View):
             return
         self.heading.say(found.view.headline, found.view.line)
@@ -391,7 +411,8 @@ class RecommendWorkspace(WorkPage):
         if entry is None:
             return
         document = self._context.document
-        self._own_edit = True
+        # Rows of an older question stay what they were: the one that is pending is still to be asked.
+        self._own_edit = self._answered == self._question()
         try:
             if entry.runs is not None:
                 document.replace(entry.offer.scenario, "recommending.opened")

@@ -523,3 +523,21 @@ def test_every_model_of_the_catalogue_is_counted(samples, tokens):
     assert total == state.total
     assert good + near + large + sum(short) == total
     assert json.loads(what_runs_json(state))["too_short"] == sum(short)
+
+
+@pytest.mark.parametrize(
+    ("engine", "device", "all_refused"),
+    [("mlx", "RTX 4090", True), ("vllm", "Apple M2 Ultra", True), ("vllm", "RTX 4090", False)],
+)
+def test_no_model_runs_where_its_engine_does_not(samples, engine, device, all_refused):
+    base = scenario_file.load(samples[0]).model_copy(update={"accelerator": load_accelerator(device)})
+    scenario = with_values(base, {"engine.name": engine})
+    state = last(what_runs(scenario))
+    assert state.finished and state.searched == state.total
+    assert (state.refused == state.total) is all_refused
+    assert state.too_short >= 0
+    for runs in state.runs:
+        assert not runs.good or not estimate(runs.offer.scenario).verdict.missed
+    said = what_runs_text(state, Words("en"), 1000)
+    assert ("does not run on this device" in said) is all_refused
+    assert json.loads(what_runs_json(state))["refused"] == state.refused

@@ -224,3 +224,37 @@ def test_models_that_are_too_short_for_a_request_are_counted(scenario: Scenario)
     for words in (Words("en"), Words("zh_CN")):
         line = content.headline(state, asked, words)[1]
         assert str(state.too_short) in line and f"{asked.workload.tokens_per_request:,}" in line
+
+
+@pytest.mark.parametrize("leave", ["by the tabs", "by a row"])
+def test_an_edit_that_was_not_yet_answered_is_asked_again(
+    shown: RecommendWorkspace, window: MainWindow, qtbot: QtBot, leave: str
+) -> None:
+    """Leaving in between keeps no rows of the scenario before."""
+    before = state_of(shown)
+    assert before.offers
+    window.document.set_value("targets.time_per_output_token_ms", 0.01)
+    if leave == "by the tabs":
+        shown._rest.stop()
+        shown._begin()  # and gone before the first state is there
+        window.stack.show_key("estimate")
+    else:
+        shown.open.click()
+        assert window.stack.key == "estimate"
+    window.stack.show_key("recommend")
+    qtbot.waitUntil(lambda: shown.settled() and state_of(shown).finished, timeout=WAIT_MS)
+    assert not state_of(shown).offers
+
+
+def test_what_is_cancelled_before_its_first_row_shows_none(
+    shown: RecommendWorkspace, window: MainWindow, qtbot: QtBot
+) -> None:
+    window.document.set_value("targets.time_per_output_token_ms", 0.01)
+    shown._rest.stop()
+    shown._begin()
+    shown._cancel()
+    assert shown.found is None and not shown.table.rows and shown.entry is None
+    assert shown.heading.headline == shown._words("recommending.stopped")
+    window.document.set_value("targets.time_per_output_token_ms", 50.0)
+    qtbot.waitUntil(lambda: shown.settled() and shown.found is not None, timeout=WAIT_MS)
+    assert state_of(shown).offers
