@@ -2,11 +2,21 @@
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFocusEvent, QIcon
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from gui import icons
 from gui.theme import manager, theme
 from gui.widgets import paint
+
+_RING = 2  # px of the focus ring, which are there without it too
+
+
+def flush(link: "LinkButton") -> QHBoxLayout:
+    """A link whose words, not whose ring, begin where its neighbours do."""
+    row = QHBoxLayout()
+    row.addSpacing(-_RING)
+    row.addWidget(link, 0, Qt.AlignmentFlag.AlignLeft)
+    return row
 
 
 class LinkButton(QPushButton):

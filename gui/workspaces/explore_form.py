@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from core.catalog.accelerators import all_accelerators
 from core.errors import Problem
@@ -21,7 +21,7 @@ from gui.fields.range_edit import RangeEdit
 from gui.fields.segmented import Segmented
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
-from gui.widgets.link_button import LinkButton
+from gui.widgets.link_button import LinkButton, flush
 
 _SIDE = 16
 
@@ -112,10 +112,7 @@ class ExploreForm(QScrollArea):
         self.across, self.x_range, self.x_log, self.x_devices = self._input("x")
         self.swap = LinkButton(words("explore.swap"))
         self.swap.clicked.connect(self._swap)
-        under = QHBoxLayout()
-        under.addSpacing(-2)  # its text stands under the labels, not its edge
-        under.addWidget(self.swap, 0, Qt.AlignmentFlag.AlignLeft)
-        self._layout.addLayout(under)
+        self._layout.addLayout(flush(self.swap))
         self.upward, self.y_range, self.y_log, self.y_devices = self._input("y")
         grid = self._grid()
         self.result = ChoiceEdit()

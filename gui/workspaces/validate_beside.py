@@ -42,7 +42,7 @@ class Beside(QWidget):
         self.log = LogView(words("validating.log"))
         head, names = QHBoxLayout(), QVBoxLayout()
         head.setSpacing(8)
-        names.setSpacing(2)
+        names.setSpacing(4)  # as beside it
         names.addWidget(self.title)
         names.addWidget(self.caption)
         head.addLayout(names, 1)

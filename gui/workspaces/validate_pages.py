@@ -88,7 +88,7 @@ class ValidatePages(QWidget):
         grid = self._grid = QGridLayout(page)
         grid.addWidget(self.plot, 0, 0)
         box = QVBoxLayout()
-        box.setSpacing(2)
+        box.setSpacing(0)
         box.addWidget(self.groups_title)
         box.addWidget(self.groups_caption)
         box.addWidget(self.groups, 1)
@@ -110,6 +110,9 @@ class ValidatePages(QWidget):
     def _restyle(self) -> None:
         t = theme()
         self._row.setFixedHeight(t.px(TABS))
+        # On one line with the title and the caption of the plot, in any script.
+        self.groups_title.setFixedHeight(t.px(20))
+        self.groups_caption.setFixedHeight(t.px(14))
         self._grid.setContentsMargins(GUTTER, t.px(8), GUTTER, t.px(8))
         self._grid.setHorizontalSpacing(COLUMN_GAP)
         self._grid.setVerticalSpacing(t.px(14))
