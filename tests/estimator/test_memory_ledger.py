@@ -190,7 +190,8 @@ def test_smallest_changes_fit_and_are_smallest(s: Scenario) -> None:
         first = changes[0]
         if first.path == "workload.prompt_tokens":
             longer = with_value(s, first.path, int(str(first.value)) + 1)
-            assert not starts(longer)
+            # Nor is one that the engine would not admit an answer.
+            assert not starts(longer) or any(p.code == "request_too_long" for p in check(longer))
         if first.path == "workload.users":
             more = with_value(s, first.path, int(str(first.value)) + 1)
             assert not starts(more)
@@ -200,6 +201,16 @@ def test_the_mildest_change_reduces_the_load_when_only_the_load_is_too_big() -> 
     s = scenario(PLAIN, workload=Workload(users=200), engine=Engine(name="textbook"))
     change = smallest_change_that_fits(s)
     assert change is not None and [c.path for c in change] == ["workload.users"]
+
+
+@pytest.mark.parametrize("length", [400_000, 1_572_864])
+def test_a_maximum_length_that_is_too_long_is_lowered_within_the_context_of_the_model(length: int) -> None:
+    small = scenario(PLAIN, accelerator=device(48.0), engine=Engine(max_model_len=length))
+    s = small.model_copy(update={"model": small.model.model_copy(update={"max_context": 40_960})})
+    assert not starts(s)
+    (change,) = smallest_change_that_fits(s) or ()
+    assert (change.path, change.value) == ("engine.max_model_len", 40_960)
+    assert starts(with_value(s, change.path, change.value))
 
 
 def test_an_engine_that_queues_starts_under_any_load() -> None:

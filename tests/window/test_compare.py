@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -25,7 +25,9 @@ from gui import theme as themes
 from gui.contents.compare import names_of, table_text
 from gui.frame.window import MainWindow
 from gui.pinned import Pinned, letter
+from gui.plots import letters
 from gui.plots.compare_curves import apart
+from gui.plots.draw import Draw, crosses
 from gui.workspaces.compare import CompareWorkspace
 
 
@@ -274,6 +276,27 @@ def test_all_curves_are_drawn_with_the_letter_of_their_card(compare: CompareWork
             users, values = plot.points(one)
             assert users.size
             assert np.isfinite(values[users > 0]).any()
+
+
+def test_a_letter_at_the_top_stands_beside_its_curve_and_on_no_other(
+    compare: CompareWorkspace, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Curves of three loads rise so steeply that they leave through the top."""
+    boxes: list[tuple[Draw, QRectF]] = []
+    placed = letters._lettered
+
+    def noting(draw: Draw, box: QRectF, text: str, series: int) -> QRectF:
+        boxes.append((draw, box))
+        return placed(draw, box, text, series)
+
+    monkeypatch.setattr(letters, "_lettered", noting)
+    plot = compare.body.plots[0]
+    assert plot.kind == "first_token"
+    plot.grab()
+    at_top = [(draw, box) for draw, box in boxes if box.right() <= plot.panel.rect.right()]
+    assert at_top
+    for draw, box in at_top:
+        assert not any(crosses(box, x, y) for x, y in draw.lines)
 
 
 def test_the_handle_of_a_plot_edits_the_scenario(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
-from PySide6.QtGui import QFont, QGuiApplication
+from PySide6.QtGui import QFont, QFontMetricsF, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
@@ -154,6 +154,15 @@ def test_operators_of_a_step_and_of_the_roofline_unfold(
     where = QPoint(round(dot.x), round(dot.y))
     qtbot.mouseClick(roofline.area.viewport(), Qt.MouseButton.LeftButton, pos=where)
     assert shown(view).startswith("operator.")
+
+
+def test_a_long_name_leaves_the_heading_readable(side: Side, view: DerivationView) -> None:
+    side.select("operator.prefill.projections")
+    QApplication.processEvents()
+    heading = QFontMetricsF(themes.font("body_semibold")).horizontalAdvance(Words("en")("derivation.title"))
+    assert view.number.x() >= 16 + heading
+    assert view.content is not None and view.content.title != view.number.text()
+    assert view.number.toolTip() == view.content.title
 
 
 def test_it_follows_an_edit(qtbot: QtBot, complete: MainWindow, side: Side, view: DerivationView) -> None:

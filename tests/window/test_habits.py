@@ -203,7 +203,7 @@ def test_numbers_are_read_as_people_type_them(typed: str, unit: str, value: floa
 
 
 @pytest.mark.parametrize(
-    ("typed", "unit"), [("2²", "users"), ("½", "1"), ("万", "tokens"), ("16 tok", "users"), ("3 GB", "s")]
+    ("typed", "unit"), [("2²", "users"), ("⅟", "1"), ("万", "tokens"), ("16 tok", "users"), ("3 GB", "s")]
 )
 def test_what_says_no_number_of_this_kind_is_refused(typed: str, unit: str) -> None:
     with pytest.raises(InferometerError):

@@ -184,6 +184,25 @@ def test_the_system_may_ask_for_a_file(root: Path, tmp_path: Path, samples: list
     assert done.stdout.strip() == str(samples[1]), done.stderr
 
 
+def test_a_program_that_ends_without_closing_its_window_is_silent(root: Path, tmp_path: Path) -> None:
+    """The stack of edits tells of its own end."""
+    code = (
+        "import sys\n"
+        f"sys.path.insert(0, {str(root)!r})\n"
+        "from gui.app import application, start\n"
+        "app = application()\n"
+        "window = start(app, None).window\n"
+        "window.show()\n"
+        "assert window.document.set_value('workload.users', 7)\n"
+        "app.processEvents()\n"
+    )
+    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    line = [sys.executable, "-c", code]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, env=environ, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "Error" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("given", "told"), [("bogus", "no command bogus and no file"), ("missing.json", "no display")]
 )
