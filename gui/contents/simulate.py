@@ -2,6 +2,7 @@
 
 import math
 
+from core.planning.capacity_search import trial_requests
 from core.planning.simulated_cost import simulated_cost
 from core.quantities import Range
 from core.reports.simulation import detail as detail_phrases
@@ -262,6 +263,15 @@ def load_detail(study: Study, words: Words) -> str:
         at = load_text(study, study.trials[study.knee].load, words)
         parts.append(words("simulating.curve.knee_at", value=at))
     return words.sentences(parts)
+
+
+def load_runs(study: Study, shot: Shot | None, words: Words) -> str:
+    """How long the runs of the curve are, and why a shorter run by itself can tell other percentiles."""
+    requests = trial_requests(study.found.percentile)
+    if shot is not None and shot.finished and shot.result.done < requests:
+        own = show_count(shot.result.done)
+        return words("simulating.curve.runs_longer", n=show_count(requests), own=own)
+    return words("simulating.curve.runs", n=show_count(requests))
 
 
 def load_text(study: Study, load: float, words: Words) -> str:

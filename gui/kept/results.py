@@ -33,7 +33,8 @@ class Keeper(QObject):
         self.on = False
         self._path = self._own_path()
         self._parts: dict[str, Any] = {}
-        self._before: tuple[bool, dict[str, Any]] = (False, {})
+        self._read: frozenset[str] = frozenset()  # parts that came with the file
+        self._before: tuple[bool, dict[str, Any], frozenset[str]] = (False, {}, frozenset())
         self._reading, self._writing = Work(self), Work(self)
         self._reading.news.connect(self._on_read)
         self._reading.failed.connect(self._on_unreadable)
@@ -63,9 +64,14 @@ class Keeper(QObject):
         """What is kept of "run", "load", "search" or "models"; None for nothing."""
         return self._parts.get(name)
 
+    def came_with_file(self, name: str) -> bool:
+        """Whether a part was read from beside the file, and not worked out since."""
+        return name in self._read
+
     def put(self, name: str, part: object) -> None:
         """Something new was worked out."""
         self._parts[name] = part
+        self._read -= {name}
         if self.on and self._path is not None and self._document.is_clean:
             self._later.start()
 
@@ -102,8 +108,8 @@ class Keeper(QObject):
             if self.on and path is not None:
                 self._later.start()
             return
-        self._before = self.on, self._parts
-        self._path, self.on, self._parts = path, False, {}
+        self._before = self.on, self._parts, self._read
+        self._path, self.on, self._parts, self._read = path, False, {}, frozenset()
         self._later.stop()
         self._reading.stop()
         self._look_later.start()
@@ -111,7 +117,7 @@ class Keeper(QObject):
     def _on_saved_as(self) -> None:
         """A scenario that has got a name, or another one, takes its results along."""
         self._look_later.stop()
-        self.on, self._parts = self._before
+        self.on, self._parts, self._read = self._before
         if self.on:
             self._later.start()
         self.changed.emit()
@@ -137,6 +143,7 @@ class Keeper(QObject):
         if kept.version == VERSION:  # another one may come to other results
             found = {"run": kept.run, "load": kept.load, "search": kept.search, "models": kept.models}
             self._parts = {name: part for name, part in found.items() if part is not None}
+            self._read = frozenset(self._parts)
         self.changed.emit()
 
     def _on_unreadable(self, problems: tuple[Problem, ...]) -> None:

@@ -16,9 +16,11 @@ from core.planning.capacity_search import (
     Trial,
     find_capacity,
     find_replicas,
+    ceiling,
     knee,
     latency_curve,
     trial,
+    trial_requests,
 )
 from core.quantities import FloatArray
 from core.results import Estimate
@@ -32,7 +34,6 @@ _PORTION = 100  # events between two looks at the interface
 _EVERY_S = 0.2  # between two pictures of a run
 _LOAD_SHARES = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0, 1.2, 1.5, 1.8, 2.2)  # of the largest number of users
 _OWN_WITHIN = 8.0  # times the largest number: the scenario's own is shown as well
-_CURVE_REQUESTS = 1000
 _TRIALS = 22  # that a study takes, about
 QUICK_REQUESTS = 20_000  # of a run that needs no asking
 
@@ -130,15 +131,22 @@ def study(scenario: Scenario) -> Iterator[Study]:
         yield _studied(scenario, found, {}, finished=False)
     assert found is not None
     curve: dict[float, Trial] = {}
+    # As long as those of the search: points of shorter runs between them would make the curve a zigzag.
+    requests = trial_requests(scenario.simulation.percentile)
     if found.by == "requests":
-        for state in latency_curve(scenario, _CURVE_REQUESTS):
-            curve = {one.load: one for one in state.trials}
+        rate = scenario.workload.request_rate
+        if rate <= ceiling(scenario):
+            curve[rate] = trial(scenario, rate, requests)
+            yield _studied(scenario, found, curve, finished=False)
+        own_rate = dict(curve)
+        for state in latency_curve(scenario, requests):
+            curve = own_rate | {one.load: one for one in state.trials}
             yield _studied(scenario, found, curve, finished=False)
     else:
         top, own = max(found.most.expected, 2.0), float(scenario.workload.users)
         loads = {max(1.0, float(round(top * share))) for share in _LOAD_SHARES}
         for load in sorted(loads | ({own} if own <= _OWN_WITHIN * top else set())):
-            curve[load] = trial(scenario, load, _CURVE_REQUESTS)
+            curve[load] = trial(scenario, load, requests)
             yield _studied(scenario, found, curve, finished=False)
     last = _studied(scenario, found, curve, finished=True)
     if found.by == "requests":

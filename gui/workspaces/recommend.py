@@ -351,7 +351,7 @@ class RecommendWorkspace(WorkPage):
         elif found.finished:
             key = "searched" if isinstance(found.state, Recommendation) else "searched_models"
             said = words(f"recommending.{key}", time=show_time(found.seconds))
-            if self._from_file:
+            if self._from_file and self._keeper.came_with_file("models" if self.form.for_models else "search"):
                 said = f"{said} · {words('kept.from_file')}"
             counted = found.view.beside.rstrip(".。")
             said = f"{counted} · {said}" if counted else said

@@ -180,7 +180,7 @@ class SimulateWorkspace(WorkPage):
         if not isinstance(kept, KeptRun) or self._asked == self._question():
             return
         shot = kept_shot(kept)
-        self._from_file = True
+        self._from_file = self._keeper.came_with_file("run")
         if (_essence(kept.scenario), kept.trace) == self._question():
             self._asked, self._stopped = self._question(), False
             load = self._keeper.part("load")
@@ -358,6 +358,7 @@ class SimulateWorkspace(WorkPage):
             self.heading.say(words("simulating.curve.working", n=count), line)
         else:
             self.heading.say(content.load_headline(found, words), content.load_detail(found, words))
+            self.pages.took.set_text(content.load_runs(found, self.shot, words))
 
     def _on_trace(self) -> None:
         self._say()
