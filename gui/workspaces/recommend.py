@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from core.errors import Problem
 from core.files.results_file import KeptModels, KeptSearch
@@ -22,16 +22,13 @@ from gui.contents.recommend import View
 from gui.contents.recommend_entry import Entry, of_entry, what
 from gui.contents.recommend_points import dollars, size
 from gui.contents.recommend_rows import Made
-from gui.frame.sizes import GUTTER, Sizes
+from gui.frame.sizes import Sizes
 from gui.pinned import letter
-from gui.sheets.sheet import Text
-from gui.theme import theme
-from gui.widgets.grid_table import GridTable
 from gui.widgets.scrolling import scrolling
 from gui.work import search as search_work
 from gui.work.search import Found
 from gui.work.turns import Turns
-from gui.workspaces.parts import Caption, Ground
+from gui.workspaces.recommend_board import RecommendBoard
 from gui.workspaces.recommend_form import RecommendForm
 from gui.workspaces.work_page import WorkPage
 
@@ -42,7 +39,6 @@ if TYPE_CHECKING:
 _REST_MS = 60  # after an edit, before a new search begins
 _SAID_MS = 1500
 _PLOT_MS, _PLOT_LAST_MS = 350, 30
-_WHY_ROWS, _WHY_ROWS_SMALL = 5, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +85,6 @@ class RecommendWorkspace(WorkPage):
     # -- building --------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        from gui.plots.price_plot import PricePlot
-
         words = self._words
         self.form = RecommendForm(self._context.document, words, self._context.catalogue)
         self.form.direction_chosen.connect(lambda _key: self._turned())
@@ -102,52 +96,23 @@ class RecommendWorkspace(WorkPage):
         self.open.setProperty("kind", "primary")
         self.open.setToolTip(words("recommending.open_help"))
         self._head(self.copy, self.cancel)
-        self.chosen_text = Text("body_medium", "ink")
-        self.chosen_text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.table = GridTable(words("recommending.title"), 32)
+        board = self.board = RecommendBoard(words, (self.verify, self.pin, self.open))
+        self.table, self.why, self.plot, self.took = board.table, board.why, board.plot, board.took
         self.table.chosen.connect(self._on_chosen)
         self.table.opened.connect(lambda index: self.open_entry(self._entries[index]))
-        self.why_title = Text("body_semibold", "ink", words("recommend.why"))
-        self.took = Caption()
-        self.why = GridTable(words("recommend.why"), 28, selects=False)
-        self.why.most_rows = _WHY_ROWS
-        self.why.fix_height()
-        self.plot = PricePlot()
         self.plot.taken.connect(self.choose)
-        page = Ground("canvas")
-        inner = self._inner = QVBoxLayout(page)
-        inner.addWidget(self.table, 55)
-        actions = QHBoxLayout()
-        actions.setSpacing(8)
-        actions.addWidget(self.chosen_text, 1)
-        for button in (self.verify, self.pin, self.open):
-            actions.addWidget(button)
-        inner.addLayout(actions)
-        line = QHBoxLayout()
-        line.addWidget(self.why_title)
-        line.addWidget(self.took, 1)
-        inner.addLayout(line)
-        inner.addWidget(self.why)
-        inner.addWidget(self.plot, 45)
-        self._lay_out(self.form, ()).addWidget(scrolling(page), 1)
+        self._lay_out(self.form, ()).addWidget(scrolling(board), 1)
         self._show_buttons()
 
     def _restyle(self) -> None:
         super()._restyle()
-        t = theme()
-        self._inner.setContentsMargins(GUTTER, t.px(6 if self._small else 10), GUTTER, t.px(10))
-        self._inner.setSpacing(t.px(6 if self._small else 10))
-        self.took.setFixedHeight(t.px(20))
-        self.table.setMinimumHeight(t.px(130))  # lower windows scroll
-        self.plot.setMinimumHeight(t.px(140))
+        self.board.set_small(self._small)
 
     # -- as one of the workspaces ----------------------------------------------------------------
 
     def set_sizes(self, sizes: Sizes) -> None:
         """Lay out for a size of the window."""
         super().set_sizes(sizes)
-        self.why.most_rows = _WHY_ROWS_SMALL if self._small else _WHY_ROWS
-        self.why.updateGeometry()
         self._restyle()
 
     def deactivate(self) -> None:
@@ -217,11 +182,7 @@ class RecommendWorkspace(WorkPage):
         """Show nothing."""
         self.found = self._answered = None
         self._entries, self._keys = (), ()
-        self.table.empty = ""
-        for table in (self.table, self.why):
-            table.show_table((), ())
-        self.plot.show_points((), "", "")
-        self.took.set_text("")
+        self.board.empty()
         self._show_buttons()
 
     def _cancel(self) -> None:
@@ -321,7 +282,7 @@ class RecommendWorkspace(WorkPage):
         if why is not None:
             self.why.held_rows = 0 if found.finished else self.why.held_rows
             self.why.show_table(*why)
-        for widget in (self.why_title, self.why):
+        for widget in (self.board.why_title, self.why):
             widget.setVisible(why is not None)
 
     def _show_points(self) -> None:
@@ -351,7 +312,7 @@ class RecommendWorkspace(WorkPage):
         elif found.finished:
             key = "searched" if isinstance(found.state, Recommendation) else "searched_models"
             said = words(f"recommending.{key}", time=show_time(found.seconds))
-            if self._from_file and self._keeper.came_with_file("models" if self.form.for_models else "search"):
+            if self._from_file and self._keeper.was_read("models" if self.form.for_models else "search"):
                 said = f"{said} · {words('kept.from_file')}"
             counted = found.view.beside.rstrip(".。")
             said = f"{counted} · {said}" if counted else said
@@ -393,7 +354,7 @@ class RecommendWorkspace(WorkPage):
 
     def _show_buttons(self) -> None:
         entry = self.entry
-        self.chosen_text.setText(self._words_of(entry))
+        self.board.chosen_text.setText(self._words_of(entry))
         self.open.setEnabled(entry is not None)
         self.pin.setEnabled(entry is not None)
         self.copy.setEnabled(bool(self._entries))
