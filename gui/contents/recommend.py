@@ -123,6 +123,8 @@ def _models_headline(state: WhatRuns, scenario: Scenario, words: Words) -> tuple
         best = good[0]
         label = WEIGHT_FORMATS[best.offer.combination.weights].label
         text = words("recommending.models_headline", model=best.model.name, format=label)
+    elif state.finished and state.refused == state.total:
+        return report.refused(state, words), place
     elif state.finished:
         text = words("recommending.models_none", hardware=place)
     else:

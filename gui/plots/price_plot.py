@@ -106,6 +106,8 @@ class PricePlot(Canvas):
         frame = self._frame = Frame(rect, 3.0, 5.0, headroom=t.px(8))
         if not shown:
             frame.grid(draw, labels=False)
+            if not self.empty:
+                return
             middle = rect.center()
             wide = draw.width(self.empty)
             draw.fill(QRectF(middle.x() - wide / 2 - 8, middle.y() - t.px(9), wide + 16, t.px(18)), t.canvas)

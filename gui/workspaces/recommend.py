@@ -264,7 +264,8 @@ class RecommendWorkspace(WorkPage):
         assert isinstance(view, View)
         self._entries, self._keys = view.entries, view.keys
         nothing = found.finished and not view.entries
-        self.table.empty = self._words("recommending.nothing") if nothing else ""
+        refused = isinstance(found.state, WhatRuns) and found.state.refused == found.state.total
+        self.table.empty = self._words("recommending.nothing") if nothing and not refused else ""
         self.table.show_table(view.columns, view.rows)
         self._keep_chosen()
         self._turns.put("say", self._say)
@@ -291,7 +292,8 @@ class RecommendWorkspace(WorkPage):
             return
         for_models = found.view.why is None
         self.plot.x_text = size if for_models else dollars
-        self.plot.empty = self._words("recommending.no_points") if found.finished else ""
+        unpriced = found.finished and bool(found.view.entries) and not for_models
+        self.plot.empty = self._words("recommending.no_points") if unpriced else ""
         self.plot.with_names = found.finished
         self.plot.choose(self._chosen_key())
         title = self._words("recommending.plot_models" if for_models else "recommending.plot")

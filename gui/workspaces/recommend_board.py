@@ -61,5 +61,8 @@ class RecommendBoard(Ground):
         self.table.empty = ""
         for table in (self.table, self.why):
             table.show_table((), ())
+        for widget in (self.why_title, self.why):
+            widget.hide()
+        self.plot.empty = ""
         self.plot.show_points((), "", "")
         self.took.set_text("")
