@@ -9,7 +9,7 @@ from core.explain.precision import cache_caution, task_of, weight_caution
 from core.memory.capacity import Change, cache_8_bit, length_that_starts, narrower_weights, starts
 from core.model.parameters import stored_parameters
 from core.planning.explore_memory import BoolArray
-from core.planning.suggestion import Move
+from core.planning.suggestion import FREE, Move
 from core.quantities import EXPECTED, FloatArray, distinct
 from core.results import Estimate
 from core.serving.limits import batch_limits
@@ -155,7 +155,8 @@ def shared_prefix(scenario: Scenario) -> Iterator[Move]:
         return
     title = Phrase("advice.titles.shared_prefix", {"tokens": show_tokens(shared)})
     changes = (Change("workload.shared_prefix_tokens", shared),)
-    yield Move("shared_prefix", title, changes, 4, (Phrase("advice.cautions.shared_prefix"),))
+    cautions = (Phrase("advice.cautions.shared_prefix"), Phrase(FREE))
+    yield Move("shared_prefix", title, changes, 4, cautions)
 
 
 def narrower_cache(scenario: Scenario) -> Iterator[Move]:

@@ -18,6 +18,7 @@ EffectKey = Literal[
     "price",  # US dollars, all devices
 ]
 Purpose = Literal["fixes", "helps", "improves"]
+FREE = "advice.cautions.free"  # key of a caution: the change costs nothing
 TOGETHER = ("pair", "three", "machine")  # keys of what is tried where nothing single is enough
 
 

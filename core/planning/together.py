@@ -13,7 +13,7 @@ from itertools import chain, combinations
 from core.explain.precision import cache_caution, task_of, weight_caution
 from core.memory.capacity import Change
 from core.planning.search_space import Combination
-from core.planning.suggestion import Move, Suggestion
+from core.planning.suggestion import FREE, Move, Suggestion
 from core.results import Estimate
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
@@ -70,7 +70,9 @@ def _joined(parts: tuple[Move, ...]) -> Move:
     names = ("first", "second", "third")
     title = Phrase(f"advice.titles.{key}", {name: p.title for name, p in zip(names, parts, strict=False)})
     changes = tuple(chain.from_iterable(part.changes for part in parts))
-    cautions = tuple(dict.fromkeys(chain.from_iterable(part.cautions for part in parts)))
+    said = dict.fromkeys(chain.from_iterable(part.cautions for part in parts))
+    # "No cost" is said of one change: beside what another one costs it would be of them all.
+    cautions = tuple(caution for caution in said if caution.key != FREE)
     return Move(key, title, changes, sum(p.effort for p in parts) + _EACH * len(parts), cautions)
 
 

@@ -5,14 +5,16 @@ import pytest
 from core.catalog.accelerators import all_accelerators
 from core.estimator import estimate
 from core.files import scenario_file
+from core.memory.capacity import Change
 from core.planning.advise import advise, attempts, missed_keys
 from core.planning.recommend import recommend
-from core.planning.suggestion import TOGETHER, lead
+from core.planning.suggestion import FREE, TOGETHER, Move, lead
+from core.planning.together import _joined
 from core.reports.as_markdown import report_markdown
 from core.reports.content import report_of
 from core.spec.change import with_values
 from core.spec.checks import check
-from core.words import Words
+from core.words import Phrase, Words
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +82,15 @@ def test_it_is_said_that_no_single_change_is_enough(hard, middling, qwen):
 def test_the_window_has_its_turn_between_attempts(hard):
     """Attempts that come to nothing are told too, so the work can be left in between."""
     assert sum(one is None for one in attempts(hard)) > 50
+
+
+def test_a_set_is_not_said_to_be_free_where_one_of_its_changes_costs(qwen):
+    tight = {"workload.prompt_tokens": 8192, "workload.users": 16}
+    point = estimate(with_values(qwen, tight))
+    one, other = (
+        Move("a", Phrase("a"), (Change("workload.users", 1),), 1.0, (Phrase(FREE),)),
+        Move("b", Phrase("b"), (Change("deployment.nodes", 2),), 1.0, (Phrase("advice.cautions.price"),)),
+    )
+    assert [caution.key for caution in _joined((one, other)).cautions] == ["advice.cautions.price"]
+    said = [[c.key for c in s.cautions] for s in advise(point.scenario, point) if s.key in TOGETHER]
+    assert not [keys for keys in said if FREE in keys and len(keys) > 1]
