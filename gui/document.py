@@ -60,6 +60,7 @@ class Document(QObject):
         self._held = False  # a drag is one edit, rests and all
         self._subject = _subject_of(scenario)
         self.describe: Callable[[Scenario], str] = lambda s: s.model.name
+        self.said: Callable[[str, Scenario], str] = lambda name, _scenario: name
         self.undo_stack = QUndoStack(self)
         self.undo_stack.setUndoLimit(_UNDO_LIMIT)
         self.undo_stack.cleanChanged.connect(self.clean_changed)
@@ -90,7 +91,8 @@ class Document(QObject):
             return self._origin.path.name
         if _subject_of(self._scenario) != self._subject:
             return self.describe(self._scenario)  # its name says something else by now
-        return self._origin.title or self._scenario.name or self._scenario.model.name
+        name = self._origin.title or self._scenario.name or self._scenario.model.name
+        return self.said(name, self._scenario)  # its own names are in the language of the reader
 
     @property
     def origin(self) -> Origin:

@@ -6,7 +6,7 @@ from functools import cache
 import resources
 from core.spec.scenario import Scenario
 from core.units import show_count
-from core.words import Words
+from core.words import LANGUAGES, Words
 
 Subject = tuple[str, str, int]  # model, device, devices
 
@@ -16,11 +16,20 @@ def report_title(scenario: Scenario, words: Words) -> str:
     are others by now, and what has no name, are called by these."""
     sample = _samples().get(scenario.name)
     if scenario.name and sample is None:
-        return scenario.name
+        return in_language(scenario.name, scenario, words)
     subject = (scenario.model.name, scenario.accelerator.name, scenario.deployment.accelerators)
     if sample is not None and sample[1] == subject:
         return words(sample[0])
     return described(scenario, words)
+
+
+def in_language(name: str, scenario: Scenario, words: Words) -> str:
+    """A name that the program gave, in whatever language, in that of ``words``; any other as it is."""
+    every = [Words(language) for language in LANGUAGES]
+    if name in [described(scenario, each) for each in every]:
+        return described(scenario, words)
+    keys = [key for key, _subject in _samples().values()]
+    return next((words(key) for key in keys if name in [each(key) for each in every]), name)
 
 
 def described(scenario: Scenario, words: Words) -> str:

@@ -207,6 +207,7 @@ class Shell(QObject):
                 widget.hide()
                 widget.deleteLater()
         self._palette = self._page = None
+        self._show_ghosts()  # their names are of the language
         if self._overlay is not None:
             self._overlay.say_again()
         if self._manual is not None:

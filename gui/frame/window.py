@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 
 from core.errors import Problem
 from core.results import Estimate
-from core.spec.scenario import Scenario
 from core.units import show_bytes
 from core.words import Words
 from gui import theme as themes
@@ -24,6 +23,7 @@ from gui.frame.main_menu import MainMenu
 from gui.frame.shell import Shell
 from gui.frame.sizes import sizes_for
 from gui.frame.statusbar import Complaint, StatusBar, notes_of
+from gui.frame.titles import Titles
 from gui.frame.toolbar import Toolbar
 from gui.icons import icon
 from gui.kept.preferences import Preferences
@@ -79,7 +79,8 @@ class MainWindow(QWidget):
         self.habits: Habits | None = None
         self._may_close = False
         self._titled = ""
-        document.describe = self._describe
+        titles = Titles(words)
+        document.describe, document.said = titles.describe, titles.said
         self._folded_for_room = False
         self._found: tuple[Complaint, ...] = ()  # what the estimate itself complains of
         self.estimation = Estimation(document, self)
@@ -316,12 +317,6 @@ class MainWindow(QWidget):
         self._on_document()
         if self.workspace.plots:  # before, they are told with the plots
             self.sheets.tell_calibrations()
-
-    def _describe(self, scenario: Scenario) -> str:
-        """What to call a scenario that has outgrown its name."""
-        from core.reports.title import described
-
-        return described(scenario, self.words)
 
     def _on_edit(self) -> None:
         if "file" in self.workspace.messages.pass_on():

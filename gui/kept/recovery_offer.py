@@ -1,6 +1,7 @@
 """Offers what a crash left behind, above the verdict."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import QObject
 
@@ -99,7 +100,10 @@ class RecoveryOffer(QObject):
         self._messages.tell(subject, "warn", text, links if report else links[1:])
 
     def _restore(self, found: Found) -> None:
-        self._document.restore(found.scenario, found.origin)
+        from core.reports.title import in_language
+
+        title = in_language(found.origin.title, found.scenario, self._words)  # it may have been another then
+        self._document.restore(found.scenario, replace(found.origin, title=title))
         if self._recovery is not None:
             self._recovery.restore_pins(found)
         if self._recovery is not None and self._recovery.keep():

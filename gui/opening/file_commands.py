@@ -94,7 +94,9 @@ class FileCommands(QObject):
         """Begin with a scenario that was pasted."""
 
         def begin() -> None:
-            title = opened.scenario.name or opened.scenario.model.name
+            from core.reports.title import report_title
+
+            title = report_title(opened.scenario, self._words)
             self._document.restore(opened.scenario, Origin(title=title))
             self._messages.drop("file")
             if opened.notes:

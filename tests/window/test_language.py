@@ -6,7 +6,9 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from core import words as core_words
+from core.reports.title import described
 from core.words import Words
+from gui.document import Origin
 from gui.frame.window import MainWindow
 from gui.kept.preferences import Preferences
 
@@ -134,3 +136,19 @@ def test_words_go_over_in_place() -> None:
     assert words.language == "zh_CN"
     words.speak("en")
     assert words("actions.save") == english
+
+
+def test_a_name_that_the_program_gave_follows_the_language(complete: MainWindow) -> None:
+    """Of a sample, and of a scenario that was recovered under the name of what it is of; no other."""
+    window, document = complete, complete.document
+    scenario = document.scenario
+    english = described(scenario, Words("en"))
+    document.restore(scenario, Origin(title=english))
+    window.language.use("zh_CN")
+    assert document.title == described(scenario, Words("zh_CN")) != english
+    assert document.title in window.status.text()
+    document.restore(scenario, Origin(title="Mine"))
+    assert document.title == "Mine"
+    window.language.use("en")
+    document.restore(scenario, Origin(title=Words("zh_CN")("samples.2-qwen3-32b-on-two-rtx-3090")))
+    assert document.title == window.words("samples.2-qwen3-32b-on-two-rtx-3090")
