@@ -213,6 +213,11 @@ class PlotPane(Pane):
         told = [f"{ghost.label} {ghost.name}" for ghost in self.ghosts if ghost.series and ghost.name]
         return self.words("plots.legend_mark").join(told)
 
+    def short_legend(self) -> str:
+        """The letters alone."""
+        letters = () if self._empty else tuple(g.label for g in self.ghosts if g.series and g.name)
+        return self.words("plots.letters", letters=letters) if letters else ""
+
     def ghost_name(self, draw: Draw, panel: Panel, ghost: Ghost, xs: FloatArray, ys: FloatArray) -> None:
         """The letter of a pinned scenario where its curve leaves the panel."""
         seen = np.isfinite(xs) & np.isfinite(ys) & (xs <= panel.x.end) & (ys <= panel.y_end)

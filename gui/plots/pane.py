@@ -7,8 +7,8 @@ paints its marks (``paint_over``); this class does the rest.
 import math
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from core.units import memory_unit
 from core.words import Words
@@ -17,6 +17,7 @@ from gui.plots.axes import axes, empty_lines
 from gui.plots.draw import Draw, text_width
 from gui.plots.scales import UNIT
 from gui.theme import manager, theme
+from gui.tips import plain
 
 _COMPACT_BELOW = 250  # a lower pane has its caption beside the title
 _TITLE_LINE, _CAPTION_LINE, _GAP = 20, 16, 8
@@ -93,6 +94,10 @@ class Pane(QWidget):
         """What letters in the plot stand for; "" where there are none."""
         return ""
 
+    def short_legend(self) -> str:
+        """The letters alone, where there is no room for what they stand for."""
+        return ""
+
     def look(self) -> Look:
         """How the curves are drawn."""
         return "muted" if self._stale else "plain"
@@ -145,12 +150,23 @@ class Pane(QWidget):
             return title, self._reading, True
         if self._stale:
             return title, self.words("plots.updating"), False
-        caption, legend = self.caption(), self.legend()
-        return (
-            title,
-            self.words("plots.with_legend", legend=legend, caption=caption) if legend else caption,
-            False,
-        )
+        return title, self._with_legend(self.legend()), False
+
+    def _with_legend(self, legend: str) -> str:
+        caption = self.caption()
+        return self.words("plots.with_legend", legend=legend, caption=caption) if legend else caption
+
+    def _too_wide(self, caption: str, x: float) -> bool:
+        return text_width(caption) > self.width() - x
+
+    def event(self, event: QEvent) -> bool:
+        """What letters stand for, in a tip where the heading has no room for it."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            line = self._with_legend(self.legend())
+            if event.y() < self._heading_height() and self._too_wide(line, 0.0):
+                QToolTip.showText(event.globalPos(), plain(self.legend()), self)
+                return True
+        return super().event(event)
 
     def _refresh_heading(self) -> None:
         """Only the heading, and only when it says something else: the plot below is painted apart."""
@@ -233,6 +249,8 @@ class Pane(QWidget):
         x, y = (line.right() + 11, current.px(_TITLE_LINE) / 2 + 1.0)
         if not self.compact:
             x, y = 0.0, current.px(_TITLE_LINE) + current.px(_CAPTION_LINE) / 2 - 1.0
+        if not is_reading and not self._stale and self._too_wide(caption, x):
+            caption = self._with_legend(self.short_legend())  # unit and range are not cut
         elided = draw.elided(caption, self.width() - x)
         draw.text(x, y, elided, colour)
 

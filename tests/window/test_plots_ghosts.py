@@ -139,3 +139,21 @@ def test_letters_of_lines_that_are_not_drawn_are_not_explained(complete: MainWin
     assert speed.legend() and memory.legend()
     speed._empty = ("nothing starts",)
     assert not speed.legend() and memory.legend()
+
+
+def test_a_heading_without_room_keeps_its_unit_and_names_the_letters(complete: MainWindow) -> None:
+    base = complete.document.scenario
+    for users in (4, 8, 12):
+        complete.pinned.pin(with_values(base, {"workload.users": users, "workload.prompt_tokens": 3000}))
+    memory = complete.workspace.plots[1]
+    assert "users" in memory.legend() and memory._too_wide(memory._with_legend(memory.legend()), 0.0)
+    short = memory._with_legend(memory.short_legend())
+    assert short == f"B, C, D pinned · {memory.caption()}" and not memory._too_wide(short, 0.0)
+
+
+def test_names_of_pins_follow_the_language(complete: MainWindow) -> None:
+    complete.pinned.pin(with_values(complete.document.scenario, {"workload.users": 4}))
+    memory = complete.workspace.plots[1]
+    assert "4 users" in memory.legend()
+    complete.language.use("zh_CN")
+    assert "users" not in memory.legend() and "用户" in memory.legend()
