@@ -121,7 +121,13 @@ def _flat(scenario: Scenario) -> dict[str, object]:
         record: BaseModel = getattr(scenario, part)
         for name in type(record).model_fields:
             found[f"{part}.{name}"] = getattr(record, name)
+    found[_unused(scenario)] = None
     return found
+
+
+def _unused(scenario: Scenario) -> str:
+    """The path of the load that is not asked for: users where a rate is given, the rate where users are."""
+    return "workload.users" if scenario.workload.load == "requests" else "workload.request_rate"
 
 
 def _known(points: tuple[Estimate, ...], path: str) -> bool:
@@ -147,15 +153,12 @@ _SETTINGS = ("deployment", "precision", "engine", "speculative", "simulation")
 
 def _inputs(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
     flat = [_flat(point.scenario) for point in points]
-    loads = {point.scenario.workload.load for point in points}
     devices = [point.scenario.accelerator for point in points]
     rows = []
     for path in flat[baseline]:
         if not _known(points, path):
             continue
-        if path == ("workload.request_rate" if loads == {"users"} else ""):
-            continue
-        if path == ("workload.users" if loads == {"requests"} else ""):
+        if all(path == _unused(point.scenario) for point in points):
             continue
         base = flat[baseline][path]
         cells = []
@@ -166,7 +169,7 @@ def _inputs(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
             amount = number and path.partition(".")[0] not in _SETTINGS
             if amount and value != base and isinstance(base, int | float) and base:
                 change = float(value) / float(base) - 1  # type: ignore[arg-type]
-            shown = shown_input(path, value) if path != "deployment.link" else link_said(point.scenario)
+            shown = link_said(point.scenario) if path == "deployment.link" else shown_of(point.scenario, path)
             cells.append(Cell(_plain(value), shown, value != base, change))
         rows.append(Row("inputs", path, _name_of(path, devices), tuple(cells)))
     return tuple(rows)
@@ -188,6 +191,16 @@ def _name_of(path: str, devices: Sequence[Accelerator]) -> Phrase:
 
 def _plain(value: object) -> object:
     return getattr(value, "name", value)
+
+
+def shown_of(scenario: Scenario, path: str) -> Shown | Phrase:
+    """An input of a scenario as a person reads it; a dash where the scenario makes no use of it."""
+    if path == _unused(scenario):
+        return Shown("–", "")
+    value: object = scenario
+    for name in path.split("."):
+        value = getattr(value, name)
+    return shown_input(path, value)
 
 
 def shown_input(path: str, value: object) -> Shown | Phrase:
@@ -384,4 +397,13 @@ def headline(estimates: Sequence[Estimate], letters: Sequence[str]) -> Phrase:
     return Phrase(key, values)
 
 
-__all__ = ["MOST_SERIES", "Cell", "Row", "changed_inputs", "difference_table", "headline", "summary_of"]
+__all__ = [
+    "MOST_SERIES",
+    "Cell",
+    "Row",
+    "changed_inputs",
+    "difference_table",
+    "headline",
+    "shown_of",
+    "summary_of",
+]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from core.planning.compare import Cell, Row, changed_inputs, shown_input, summary_of
+from core.planning.compare import Cell, Row, changed_inputs, shown_of, summary_of
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.units import Shown, show_tokens
@@ -74,16 +74,9 @@ def differences(scenario: Scenario, baseline: Scenario, words: Words) -> str:
     """Every difference with both values, for the tooltip."""
     lines = []
     for path in changed_inputs(baseline, scenario):
-        old, new = (cell_text(shown_input(path, _value(one, path)), words) for one in (baseline, scenario))
+        old, new = (cell_text(shown_of(one, path), words) for one in (baseline, scenario))
         lines.append(words("compare.change", name=words.field(path), old=old, new=new))
     return "\n".join(lines)
-
-
-def _value(scenario: Scenario, path: str) -> object:
-    value: object = scenario
-    for name in path.split("."):
-        value = getattr(value, name)
-    return value
 
 
 def row_name(row: Row, words: Words) -> str:

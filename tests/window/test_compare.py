@@ -22,7 +22,7 @@ from core.spec.scenario import Scenario
 from core.units import Shown
 from core.words import Words
 from gui import theme as themes
-from gui.contents.compare import names_of, table_text
+from gui.contents.compare import differences, names_of, table_text
 from gui.frame.window import MainWindow
 from gui.pinned import Pinned, letter
 from gui.plots import letters
@@ -408,3 +408,17 @@ def test_every_card_is_in_sight_when_the_window_gets_narrower(
         assert len(shown) == len(window.pinned.pins) + 1
         # The layout follows in a turn of its own, which a busy machine begins later.
         qtbot.waitUntil(lambda: all(compare.cards.rect().contains(card.geometry()) for card in shown))  # noqa: B023
+
+
+def test_a_load_that_is_not_asked_for_is_a_dash(scenario: Scenario) -> None:
+    """A scenario with users asks for no rate, and one with a rate for no users: nothing to compare."""
+    given = variant(scenario, workload__load="requests", workload__request_rate=0.4)
+    points = [estimate(given), estimate(variant(given, workload__load="users", workload__request_rate=1.0))]
+    rows = {row.key: row for row in difference_table(points)}
+    rate, users = rows["workload.request_rate"], rows["workload.users"]
+    assert [str(cell.shown) for cell in rate.cells] == ["0.400 1/s", "–"]
+    assert str(users.cells[0].shown) == "–" and users.cells[1].value == given.workload.users
+    assert not any(cell.change_said for row in (rate, users) for cell in row.cells)
+    words = Words("en")
+    assert "0.400 1/s" in differences(points[1].scenario, given, words)
+    assert "1 1/s" not in differences(points[1].scenario, given, words).splitlines()
