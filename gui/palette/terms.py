@@ -52,6 +52,10 @@ _BEFORE = {
 _LENGTH_WORD = re.compile(
     rf"(?P<before>{_START}{_TOKENS}\s*)?(?:{_READ}|{_WRITTEN})(?P<after>{_IS}{_TOKENS})?"
 )
+# "in" is a word of any sentence ("a 3090 in 4 bit"): a length stands before it only where "out" has one
+# too, where it is told in thousands, or where the text ends.
+_IN = re.compile(rf"(?<!tx )(?<![x×] ){_START}({_TOKENS}){_UNIT}\s*in(?![a-z])(\s*$)?")
+_OUT = re.compile(rf"{_TOKENS}{_UNIT}\s*out(?![a-z])")
 _CACHE = re.compile(rf"{_START}kv\s*(?:cache|缓存)?{_IS}(fp8|bf16|fp16|q8_0|q4_0){_END}")
 _GGUF = re.compile(rf"{_START}((?:iq|q|tq)\d(?:_[a-z0-9]+)*){_END}")
 _BITS = re.compile(rf"{_START}([48四八])\s*[- ]?(?:bits?{_END}|位|比特)")
@@ -115,6 +119,7 @@ class Terms:
         self.per_token_s = self._seconds(_EACH, "ms")
         if (rate := self._take(_RATE)) is not None:
             self.request_rate = self._within(float(_said(rate)), 1e-6, MOST_RATE, rate[0])
+        self.rest = _IN.sub(self._input, self.rest)
         lengths = _BEHIND if _numbers_follow(self.rest) else _BEFORE
         self.prompt_tokens = self._tokens(lengths["read"])
         self.output_tokens = self._tokens(lengths["written"])
@@ -134,6 +139,11 @@ class Terms:
         if (engine := self._take(_ENGINE)) is not None:
             self.engine = _ENGINES[re.sub(r"[.-]", "", engine[1])]
         self.devices = self._devices()
+
+    def _input(self, found: re.Match[str]) -> str:
+        """The whole word for an "in" that says how long the prompt is."""
+        meant = found[1][-1] in "km" or found[2] is not None or _OUT.search(self.rest) is not None
+        return f"{found[1]} input{found[2] or ''}" if meant else found[0]
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         found = pattern.search(self.rest)
@@ -183,9 +193,12 @@ def _is_device(before: str, times: int) -> bool:
 
 def _numbers_follow(text: str) -> bool:
     """Whether lengths stand behind their words, "input 4K", and not before them, "4K input"."""
-    found = _LENGTH_WORD.search(text)
-    if found is None or not found["before"]:
+    words = list(_LENGTH_WORD.finditer(text))
+    if not words or not words[0]["before"]:
         return True
+    if len(words) > 1 and not words[-1]["after"]:
+        return False  # "3000 input 400 output"
+    found = words[0]
     near_before, near_after = len(found["before"].rstrip()), len((found["after"] or "").lstrip(" :=<≤"))
     apart = len(found["before"]) - near_before, len(found["after"] or "") - near_after
     return bool(found["after"]) and (apart[1] < apart[0] or found["before"].strip()[-1].isdigit())

@@ -354,6 +354,10 @@ QUESTIONS = [
     ("每秒2个请求", ("2 requests/s",)),
     ("输入4K 输出1K", ("4K prompt · 1K answer",)),
     ("4k输入 1k输出", ("4K prompt · 1K answer",)),
+    ("3000 in", ("2.9K prompt",)),
+    ("3000 in 400 out", ("2.9K prompt · 400 answer",)),
+    ("3000 input 400 output", ("2.9K prompt · 400 answer",)),
+    ("2x 3090 in 4 bit", ("2 × RTX 3090", "AWQ INT4")),
     ("昇腾910B 8卡", ("8 × Ascend 910B (376T, 64GB)",)),
     ("deepseek-v3 fp8 8x h200", ("DeepSeek-V3", "8 × H200 SXM 141GB", "FP8 block 128")),
 ]
