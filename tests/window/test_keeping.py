@@ -68,6 +68,18 @@ def test_a_kept_run_is_there_again_without_running(
     assert "kept with the file" in page.pages.took.text()
 
 
+def test_only_what_came_with_the_file_is_said_to(window: MainWindow, qtbot: QtBot) -> None:
+    """A page that is made anew takes over what was kept in memory; nobody has saved that."""
+    window.show()
+    window.document.set_values(SHORT, "x")
+    simulated(window, qtbot)
+    keeper = keeper_of(window)
+    assert keeper.part("run") is not None and not keeper.on
+    window.language.use("zh_CN")
+    page = simulated(window, qtbot)
+    assert page.shot is not None and window.words("kept.from_file") not in page.pages.took.text()
+
+
 def test_after_an_edit_it_is_stale_until_run(
     saved: Path, make_window: Callable[[], MainWindow], qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
