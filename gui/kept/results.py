@@ -64,7 +64,7 @@ class Keeper(QObject):
         """What is kept of "run", "load", "search" or "models"; None for nothing."""
         return self._parts.get(name)
 
-    def came_with_file(self, name: str) -> bool:
+    def was_read(self, name: str) -> bool:
         """Whether a part was read from beside the file, and not worked out since."""
         return name in self._read
 

@@ -180,7 +180,7 @@ class SimulateWorkspace(WorkPage):
         if not isinstance(kept, KeptRun) or self._asked == self._question():
             return
         shot = kept_shot(kept)
-        self._from_file = self._keeper.came_with_file("run")
+        self._from_file = self._keeper.was_read("run")
         if (_essence(kept.scenario), kept.trace) == self._question():
             self._asked, self._stopped = self._question(), False
             load = self._keeper.part("load")
