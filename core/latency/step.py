@@ -188,18 +188,41 @@ class Plan:
         An operator's time on the roofline is divided between compute and bandwidth as its two terms;
         starts of kernels, step overhead and launches outside a graph are the bound "launch".
         """
-        point = np.array([decoding, context, prefill, history])[:, None]
-        rows, work = self.operators.rows, self.features(*point)
-        scaled = self.seconds_per[EXPECTED] @ work
-        compute = scaled[: len(rows), 0].tolist()
-        joined = self._joined(scaled)
-        total = float(self._whole(EXPECTED, work, joined, point[0])[0])
-        kernels: list[float] = joined[:, 0].tolist()
-        flops = (self.operators.flops @ work)[:, 0].tolist()
-        moved = (self.operators.bytes @ work)[:, 0].tolist()
-        runs = {"always": True, "decode": decoding > 0, "prefill": prefill > 0}
+        return self.parts_of(np.array([decoding, context, prefill, history])[:, None])[0]
+
+    def parts_of(self, points: FloatArray) -> tuple[tuple[Part, ...], ...]:
+        """``parts`` of N steps, (4, N)."""
+        work = self.features(*points)
+        count, scaled = len(self.operators.rows), self.seconds_per[EXPECTED] @ work
+        compute = scaled[:count].T.tolist()
+        kernels = self._joined(scaled)
+        total = self._whole(EXPECTED, work, kernels, points[0]).tolist()
+        each = zip(
+            points.T.tolist(),
+            compute,
+            kernels.T.tolist(),
+            (self.operators.flops @ work).T.tolist(),
+            (self.operators.bytes @ work).T.tolist(),
+            total,
+            work[TOKENS].tolist(),
+            strict=True,
+        )
+        return tuple(self._parts(*one) for one in each)
+
+    def _parts(
+        self,
+        point: list[float],
+        compute: list[float],
+        kernels: list[float],
+        flops: list[float],
+        moved: list[float],
+        total: float,
+        tokens: float,
+    ) -> tuple[Part, ...]:
+        """One step taken apart; seconds, FLOPs and bytes by operator."""
+        runs = {"always": True, "decode": point[0] > 0, "prefill": point[2] > 0}
         merged: dict[str, list[float]] = {}  # key -> compute, bandwidth, link, launch seconds, FLOPs, bytes
-        for index, (row, kernel) in enumerate(zip(rows, kernels, strict=True)):
+        for index, (row, kernel) in enumerate(zip(self.operators.rows, kernels, strict=True)):
             by_compute = kernel * (compute[index] / kernel) ** self.p if kernel else 0.0
             sums = merged.setdefault(row.key, [0.0] * 6)
             sums[0] += by_compute
@@ -210,7 +233,6 @@ class Plan:
         if self.prefill_row is not None and self.decode_rows:
             shorter = min(sum(kernels[row] for row in self.decode_rows), kernels[self.prefill_row])
             merged["attention_prefill"][0] += float(self.mixed[EXPECTED, 0]) * shorter
-        tokens = float(work[TOKENS, 0])
         for index, exchange in enumerate(self.operators.exchanges):
             ring = float(self.ring_start[EXPECTED, index, 0] + self.ring[EXPECTED, index, 0] * tokens)
             wire = min(float(self.direct[EXPECTED, index, 0]) * tokens, ring) + self.exchange_starts[index]

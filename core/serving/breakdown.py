@@ -1,15 +1,25 @@
 """One step of a phase taken apart: who takes what, and what limits it."""
 
-from core.latency.protocol import StepPlan
+import numpy as np
+
+from core.latency.protocol import Part, StepPlan
+from core.latency.step import Plan
 from core.latency.textbook import TextbookPlan
 from core.serving.load import OperatorTime, Phase
 
 BOUNDS = ("compute", "bandwidth", "link", "launch")
 
 
-def engine_phase(plan: StepPlan, decoding: float, context: float, prefill: float, history: float) -> Phase:
-    """The step with ``decoding`` sequences on ``context`` tokens and a chunk of ``prefill`` tokens."""
-    parts = plan.parts(decoding, context, prefill, history)
+def engine_phases(plan: StepPlan, *points: tuple[float, float, float, float]) -> tuple[Phase, ...]:
+    """Steps with sequences that decode, on so many tokens, and a chunk of a prompt, after so many tokens."""
+    if isinstance(plan, Plan):
+        apart = plan.parts_of(np.array(points).T)
+    else:
+        apart = tuple(plan.parts(*point) for point in points)
+    return tuple(_phase(plan, parts, p[0], p[2]) for parts, p in zip(apart, points, strict=True))
+
+
+def _phase(plan: StepPlan, parts: tuple[Part, ...], decoding: float, prefill: float) -> Phase:
     taken = [(part.compute, part.bandwidth, part.link, part.launch) for part in parts]
     bounds = [sum(column) for column in zip(*taken, strict=True)]
     total = sum(bounds)

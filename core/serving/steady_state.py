@@ -19,7 +19,7 @@ from core.latency.step import layout_of, plan_of
 from core.latency.textbook import TextbookPlan, textbook_plan
 from core.memory.build import plan_memory
 from core.quantities import EXPECTED, HIGH, LOW, FloatArray
-from core.serving.breakdown import engine_phase, textbook_phase
+from core.serving.breakdown import engine_phases, textbook_phase
 from core.serving.life import Lengths, Life
 from core.serving.lifecycle import EVERY, Quantiles, live
 from core.serving.limits import batch_limits, occupancy
@@ -253,10 +253,10 @@ def phases(service: Service, running: float) -> tuple[Phase, Phase]:
         return textbook_phase(service.plan, 0.0, prompt), textbook_phase(service.plan, here, 0.0)
     chunk = float(lengths.chunk(0.0 if service.readers else here))
     before = lengths.prefix + 0.5 * (lengths.prompt - chunk)
-    return (
-        engine_phase(service.plan, 0.0, 0.0, chunk, before),
-        engine_phase(service.plan, here, lengths.mean_context, 0.0, 0.0),
+    prefill, decode = engine_phases(
+        service.plan, (0.0, 0.0, chunk, before), (here, lengths.mean_context, 0.0, 0.0)
     )
+    return prefill, decode
 
 
 def room(service: Service, kv_tokens: Any) -> Any:

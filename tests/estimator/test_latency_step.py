@@ -11,7 +11,7 @@ from core.latency.efficiency import SERVER_ENGINES, load_links, profile_for, pro
 from core.latency.machine import compute_format, is_native
 from core.latency.roofline import smooth_max
 from core.latency.step import plan_of, step_bound, step_time
-from core.serving.breakdown import engine_phase
+from core.serving.breakdown import engine_phases
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, Precision
 from core.spec.formats import WEIGHT_FORMATS
@@ -125,7 +125,7 @@ def test_continuous_in_batch_and_length(model):
 def test_parts_add_to_the_whole(model, tp):
     p = plan(model, "H100 SXM5 80GB", tp=tp)
     for point in ((12.0, 3000.0, 0.0, 0.0), (0.0, 0.0, 2048.0, 1000.0)):
-        phase = engine_phase(p, *point)
+        (phase,) = engine_phases(p, point)
         assert sum(o.seconds for o in phase.operators) == pytest.approx(phase.seconds, rel=1e-9)
         assert sum(phase.shares.values()) == pytest.approx(1.0)
         assert phase.seconds == pytest.approx(float(step_time(p, *point)[1]))
