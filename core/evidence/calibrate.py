@@ -37,6 +37,7 @@ from core.spec.calibration import (
 )
 from core.spec.checks import LABELS
 from core.spec.scenario import Scenario
+from core.units import show_count
 from core.words import Phrase, percent
 
 # Figures that are fitted to; of those in one row the first that a run has.
@@ -231,7 +232,8 @@ def _carried(rows: Rows, linear: Linear) -> tuple[_Found | None, tuple[Phrase, .
     out = blend.left_out(rows, linear) if blend is not None else linear.errors
     # What run after run left out does not bear is not told as a gain.
     if blend is None or float(np.median(absolute(out[linear.fitted]))) >= now:
-        values = {"now": percent(now, 1), "floor": percent(scaled_best(errors), 1)}
+        figures = show_count(len(errors))
+        values = {"now": percent(now, 1), "floor": percent(scaled_best(errors), 1), "figures": figures}
         return None, (Phrase("calibrate.refused.as_good", values),)
     remarks = []
     of_all = any(column.setup < 0 for column in blend.columns)

@@ -13,7 +13,7 @@ import numpy as np
 from core.errors import InferometerError
 from core.evidence.pairing import Comparison, LedgerRow, Pair, ledger_rows, predicted_again
 from core.evidence.run import Run
-from core.evidence.run_names import weights_in_name
+from core.evidence.run_names import device_of, weights_in_name
 from core.evidence.run_scenario import that_starts
 from core.latency.efficiency import SERVER_ENGINES
 from core.memory.build import build_ledger
@@ -39,6 +39,8 @@ _UTILIZATIONS = (0.8, 0.85, 0.9, 0.92, 0.95)
 _LOCAL = ("llamacpp", "ollama")
 # Customary formats by engine, tried when the weights are not those that are predicted.
 _TRIED = ("bf16", "fp8", "awq_g128")
+# What a service is judged by.  Other figures of a run follow from these, and would count them again.
+_SERVICE = ("time_to_first_token", "time_per_output_token", "output_throughput")
 _TRIED_GGUF = ("gguf_bf16", "gguf_q8_0", "gguf_q6_k", "gguf_q4_k_m")
 
 
@@ -55,7 +57,7 @@ class WhatIf:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A what-if with its effect.  Errors are means of |log(predicted / measured)|."""
+    """A what-if with its effect.  Errors are means of |log(predicted / measured)| over ``judged``."""
 
     key: str
     text: Phrase
@@ -67,11 +69,26 @@ class Cause:
     after: float
     explained: float  # share of the difference, 1: all
     plausibility: float
+    memory_only: bool = False  # the errors are of lines of the ledger
 
     @property
     def rank(self) -> float:
         """What causes are ordered by."""
         return self.explained * self.plausibility
+
+    @property
+    def judged(self) -> tuple[Comparison, ...]:
+        """The figures that the errors are of; () where they are of the ledger."""
+        return () if self.memory_only else judged(self.comparisons)
+
+
+def judged(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """One of each figure that a service is judged by, the mean where there is one; all where none is."""
+    found: dict[str, Comparison] = {}
+    for one in comparisons:
+        if one.figure in _SERVICE and (one.figure not in found or one.statistic == "mean"):
+            found[one.figure] = one
+    return tuple(found.values()) or tuple(comparisons)
 
 
 def differs(pair: Pair) -> bool:
@@ -144,6 +161,7 @@ def _tried(pair: Pair, scenario: Scenario, tried: WhatIf, before: float) -> Caus
         after,
         explained,
         tried.plausibility,
+        tried.memory_only,
     )
 
 
@@ -156,23 +174,31 @@ def _starts(scenario: Scenario) -> bool:
 
 
 def evidence_of(before: float, after: float) -> Phrase:
-    """How far measured and predicted were apart and are, both as means of |log(predicted / measured)|.
+    """By which factor measured and predicted were apart and are, of means of |log(predicted / measured)|.
 
-    As shares while they are shares.  Further apart they are told as factors, and no share of the difference,
-    as half of a factor of 1,000 on its scale still leaves one of 30.
+    Far apart no share of the difference is told, as half of a factor of 1,000 on its scale still leaves one
+    of 30.
     """
-    if before < _WHOLE:
-        # The share is of the errors as they are told, so that a reader's sum comes to the same.
-        was, is_now = float(np.expm1(before)), float(np.expm1(after))
-        share = max(0.0, 1.0 - is_now / was) if was else 0.0
-        shares = {"before": percent(was), "after": percent(is_now), "share": percent(share)}
-        return Phrase("causes.evidence", shares)
     factors = {"before": three_digits(float(np.exp(before))), "after": three_digits(float(np.exp(after)))}
+    if before < _WHOLE:
+        share = percent(share_explained(before, after))
+        return Phrase("causes.evidence", {**factors, "share": share})
     return Phrase("causes.evidence_factors", factors)
 
 
+def share_explained(before: float, after: float) -> float:
+    """How much of a difference goes, as it is told and drawn: of what the factors are beyond one, so that a
+    reader's sum comes to the same; of their logarithms where they are large.
+    """
+    if before <= 0:
+        return 0.0
+    whole = before < _WHOLE
+    was, is_now = (float(np.expm1(value)) if whole else value for value in (before, after))
+    return max(0.0, 1.0 - is_now / was)
+
+
 def _speed_error(comparisons: Sequence[Comparison]) -> float:
-    errors = [abs(c.slow_error) for c in comparisons]
+    errors = [abs(c.slow_error) for c in judged(comparisons)]
     return sum(errors) / len(errors) if errors else 0.0
 
 
@@ -262,8 +288,18 @@ def _clocks(run: Run, scenario: Scenario) -> Iterator[WhatIf]:
     elif heat is not None and heat >= _HOT:
         key, likely = "thermal_limit", max(likely, _NOT_STATED)
         values.append(("temperature", f"{three_digits(heat)} °C"))
-    if 0.05 < share < 0.99:
+    if 0.05 < share < 0.99 and _of_full(device)[0] > share + 0.01:
         yield WhatIf(key, (Change("accelerator", slower(device, share)),), likely, tuple(values))
+
+
+def _of_full(device: Accelerator) -> tuple[float, float]:
+    """Which shares of computing rates and bandwidth are left of those that the catalogue has for the name."""
+    known = device_of(device.name)
+    if known is None:
+        return 1.0, 1.0
+    now, full = (d.peak_tflops.model_dump() for d in (device, known))
+    rates = (now[name] / rate for name, rate in full.items() if rate and now[name])
+    return min(rates, default=1.0), device.memory_bandwidth_gbps / known.memory_bandwidth_gbps
 
 
 def slower(device: Accelerator, share: float) -> Accelerator:
@@ -311,6 +347,8 @@ def _load(run: Run, scenario: Scenario) -> Iterator[WhatIf]:
         likely = _STATED if run.setting.sequences is not None else _UNLIKELY
         change = (Change("engine.max_num_seqs", users // 4),)
         yield WhatIf("sequences", change, likely, (("n", users // 4),))
+    if _of_full(scenario.accelerator)[1] < 0.9:
+        return  # it is in the scenario already
     device = slower(scenario.accelerator, 0.5)
     device = device.model_copy(update={"memory_bandwidth_gbps": device.memory_bandwidth_gbps / 2})
     yield WhatIf("other_program", (Change("accelerator", device),), _UNLIKELY)

@@ -15,7 +15,7 @@ import numpy as np
 from core.errors import Problem, UnreadableFile
 from core.estimator import estimate
 from core.evidence.causes import Cause as WhatIfCause
-from core.evidence.causes import likely_causes
+from core.evidence.causes import likely_causes, share_explained
 from core.evidence.contradictions import contradictions
 from core.evidence.pairing import pair_runs
 from core.evidence.run import Origin, Run, Setting
@@ -92,7 +92,8 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A cause with its evidence.  ``weight``: how much of the figure, or of the difference, it accounts for.
+    """A cause with its evidence.  ``weight``: how much of the figure, or of the difference, it accounts for;
+    ``share``: the same as the evidence tells it.
 
     ``cause`` is the row of the symptom table, ``what_if`` the computed change; one of them is there.
     ``symptom`` is None where the figure is better than estimated, which is no complaint.
@@ -101,6 +102,7 @@ class Suspect:
     figure: Observed
     symptom: Symptom | None
     weight: float
+    share: float
     evidence: Phrase
     cause: Cause | None = None
     what_if: WhatIfCause | None = None
@@ -268,8 +270,15 @@ def _tabled(point: Estimate, placed: tuple[Placed, ...]) -> Iterator[Suspect]:
                 weight = accounted * weights.get(cause.key, 0.0)
                 if weight >= _LEAST_WEIGHT:
                     share = _share_of(cause.key, one.figure, weights[cause.key], point.ledger)
-                    evidence = Phrase("diagnose.part", {"share": percent(share)})
-                    yield Suspect(one.figure, symptom, weight, evidence, cause)
+                    evidence = _part(share, accounted)
+                    yield Suspect(one.figure, symptom, weight, accounted * share, evidence, cause)
+
+
+def _part(share: float, accounted: float) -> Phrase:
+    """A part of the estimate, told of what was observed where that is more."""
+    if round(100 * share) == round(100 * accounted * share):
+        return Phrase("diagnose.part", {"share": percent(share)})
+    return Phrase("diagnose.part_observed", {"share": percent(accounted * share), "estimate": percent(share)})
 
 
 def _share_of(cause: str, figure: Observed, weight: float, ledger: Ledger) -> float:
@@ -313,16 +322,17 @@ def _what_ifs(
     pair = pair_runs([run], scenario)[0]
     before = {one.figure: abs(one.slow_error) for one in pair.comparisons}
     for cause in likely_causes(pair):
+        share = share_explained(cause.before, cause.after)
         after = {one.figure: abs(one.slow_error) for one in cause.comparisons}
         mended = max(far, key=lambda p: before.get(p.figure, 0.0) - after.get(p.figure, 0.0))
         if mended.state in ("better", "below_bound") and not _can_be_faster(scenario, cause.scenario, mended):
             continue
         if mended.state in ("better", "below_bound"):
-            yield Suspect(mended.figure, None, cause.explained, cause.evidence, None, cause)
+            yield Suspect(mended.figure, None, cause.explained, share, cause.evidence, None, cause)
             continue
         symptom = table[_SYMPTOMS[mended.figure][0]]
         row = next((c for c in symptom.causes if c.key == _TABLED.get(cause.key)), None)
-        yield Suspect(mended.figure, symptom, cause.explained, cause.evidence, row, cause)
+        yield Suspect(mended.figure, symptom, cause.explained, share, cause.evidence, row, cause)
 
 
 def _can_be_faster(scenario: Scenario, changed: Scenario, placed: Placed) -> bool:

@@ -89,6 +89,7 @@ def _suspect_tree(suspect: Suspect, words: Words) -> dict[str, Any]:
         "figure": suspect.figure,
         "symptom": None if suspect.symptom is None else suspect.symptom.key,
         "weight": suspect.weight,
+        "share": suspect.share,
         "evidence": words.phrase(suspect.evidence),
         "cause": None
         if cause is None

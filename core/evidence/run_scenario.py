@@ -98,9 +98,12 @@ class _Describer:
     def device(self) -> Accelerator:
         """The device of the catalogue; the open scenario's own where it has the name."""
         name = self.setting.accelerator
-        if self.base is not None and name == self.base.accelerator.name:
-            return self.base.accelerator
+        own = self.base.accelerator if self.base is not None else None
+        if own is not None and name == own.name:
+            return own
         found = device_of(name, self.folder and self.folder / "accelerators") if name else None
+        if own is not None and found is not None and found.name == own.name:
+            return own  # by its maker's name for it, too
         if name and found is None:
             raise _Unclear("device")
         device: Accelerator | None = self.take("accelerator", found, None)

@@ -5,7 +5,7 @@ import re
 from functools import cache
 
 import resources
-from core.evidence.causes import differs, evidence_of
+from core.evidence.causes import differs, evidence_of, share_explained
 from core.evidence.pairing import Comparison, Pair
 from core.evidence.run import FIGURES, Run
 from core.evidence.run_record import MONITOR
@@ -303,20 +303,36 @@ def remarks(pair: Pair, words: Words) -> list[tuple[str, list[str]]]:
 
 
 def cause_note(one: Suggestion, words: Words) -> str:
-    """The error before and after, and how much of the difference that is."""
+    """By how much measured and predicted are apart before and after, over which figures."""
     evidence = evidence_of(one.before, one.after)
-    shares = "share" in evidence.values
-    note = words("validating.cause_note" if shares else "validating.cause_note_factors", **evidence.values)
+    key = "cause_note" if "share" in evidence.values else "cause_note_factors"
+    names = dict.fromkeys(figure_choice(c.figure, words).label for c in one.cause.judged)
+    of = words.listed(names) if names else words("validating.cause_lines")
+    note = words(f"validating.{key}", **evidence.values, figures=of)
     if one.looked > 1:
         of = words("validating.cause_of", n=show_count(one.found), all=show_count(one.looked))
         return words.sentences((note, of))
     return note
 
 
-def cause_text(one: Suggestion, words: Words) -> CauseText:
-    """A cause as a row of the list."""
-    share = max(0.0, 1 - one.after / one.before) if one.before else 0.0
-    return CauseText(words.phrase(one.cause.text), (cause_note(one, words),), share, words("validating.try"))
+def cause_text(board: Board | None, figure: str, one: Suggestion, words: Words) -> CauseText:
+    """A cause as a row of the list, with what becomes of the figure in view."""
+    notes = filter(None, (cause_note(one, words), cause_effect(board, figure, one, words)))
+    share = share_explained(one.before, one.after)
+    return CauseText(words.phrase(one.cause.text), tuple(notes), share, words("validating.try"))
+
+
+def cause_effect(board: Board | None, figure: str, one: Suggestion, words: Words) -> str:
+    """What a cause makes of the prediction of one run: "Per token: predicted 68.3 ms → 92.4 ms, ..."."""
+    found = moves(board, figure, one) if board is not None and one.looked == 1 else []
+    if not found or found[0].before == found[0].after:
+        return ""
+    move = found[0]
+    names = ("measured", "before", "after")
+    told = {name: shown_figure(figure, getattr(move, name), words) for name in names}
+    was, is_now = (signed(value / move.measured - 1, words) for value in (move.before, move.after))
+    figure_label = figure_choice(figure, words).label
+    return words("validating.cause_effect", figure=figure_label, **told, was=was, now=is_now)
 
 
 def moves(board: Board, figure: str, one: Suggestion) -> list[Move]:

@@ -21,10 +21,11 @@ from core.evidence.operator_pairs import OperatorRow, rows_of_run
 from core.evidence.pairing import Comparison, Pair, pair_runs
 from core.evidence.readers.common import Reading, together
 from core.evidence.readers.detect import read_files, read_text
-from core.evidence.run_scenario import that_starts
+from core.evidence.run import Run
+from core.evidence.run_scenario import described, that_starts
 from core.memory.capacity import Change
 from core.results import Estimate
-from core.spec.change import with_values
+from core.spec.change import get_value, with_values
 from core.spec.scenario import Scenario
 from gui.kept.runs import MANY
 from gui.work.boards import Board, Names, Points, Suggestion
@@ -176,6 +177,12 @@ def with_cause(scenario: Scenario, changes: Sequence[Change], own: Scenario | No
         own = that_starts(own, scenario.engine.max_model_len)
         scenario = scenario.model_copy(update={name: getattr(own, name) for name in _OF_SERVICE})
     return with_values(scenario, given)
+
+
+def follows(run: Run, scenario: Scenario, changes: Sequence[Change], folder: Path | None) -> bool:
+    """Whether a run is predicted with changes of the scenario: not where it states otherwise by itself."""
+    own = described(run.setting, run.figure("prefix_hit_share"), scenario, folder).scenario
+    return own is not None and all(get_value(own, c.path) == get_value(scenario, c.path) for c in changes)
 
 
 def _subject(scenario: Scenario) -> tuple[str, str, str]:

@@ -97,7 +97,7 @@ class ValidateWorkspace(QWidget):
         self.pages.plot.chosen.connect(self.choose)
         self.pages.groups.chosen.connect(self.choose_group)
         self.causes = CauseFinder(self._context, self.pages, self.runs, self)
-        self.diagnosis.tried.connect(self.causes.put)
+        self.diagnosis.tried.connect(self.causes.put_found)
         self.empty = EmptyPage(words)
         self.empty.add_asked.connect(self.runs.add)
         self.empty.example_asked.connect(self.runs.show_example)
@@ -264,6 +264,7 @@ class ValidateWorkspace(QWidget):
             self._awaited = run if self.run < 0 and board.share < 1 else -1
         self.group = next((i for i, g in enumerate(view.groups) if (view.group, g.name) == group), -1)
         self.board, self.view = board, view
+        self.diagnosis.renew(self._observed())
         self.form.show_view(board, view)
         self.pages.plot.show_view(view)
         self.pages.groups.show_table(*content.group_table(view, self._words))

@@ -44,7 +44,7 @@ class CalibratePage(Ground):
         self.work.news.connect(self._on_result)
         self.work.failed.connect(self._on_failed)
         words = self._words
-        self.title = Text("body_semibold", "ink")
+        self.title = Text("body_semibold", "ink", wrap=True)
         self.about = Text("body", "ink2", words("validating.calibrate.about"), wrap=True)
         self.table = GridTable(words("validating.calibrate.factors"), selects=False)
         self.table.fix_height()

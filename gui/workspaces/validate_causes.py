@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from core.errors import InferometerError
+from core.evidence.pairing import Pair
+from core.evidence.run import Run
 from core.memory.capacity import Change
 from core.spec.scenario import Scenario
 from gui.contents import validate as content
 from gui.work.background import Work
 from gui.work.boards import Board, Suggestion, View
-from gui.work.validation import suggestions, with_cause
+from gui.work.validation import follows, suggestions, with_cause
 from gui.workspaces.validate_pages import ValidatePages
 from gui.workspaces.validate_runs import RunsInOut
 
@@ -47,9 +49,13 @@ class CauseFinder(QObject):
         self.found = found
         self._show()
 
+    @property
+    def _figure(self) -> str:
+        return self._view.figure if self._view is not None else ""
+
     def _show(self, working: bool = False) -> None:
         words = self._words
-        texts = [content.cause_text(one, words) for one in self.found]
+        texts = [content.cause_text(self._board, self._figure, one, words) for one in self.found]
         empty = words("validating.causes.working")
         if not working:
             empty = content.causes_empty(self._board, self._chosen, words)
@@ -58,9 +64,9 @@ class CauseFinder(QObject):
 
     def show_moves(self, number: int) -> None:
         """Where the points would stand with a cause."""
-        board, view = self._board, self._view
-        known = board is not None and view is not None and 0 <= number < len(self.found)
-        moves = content.moves(board, view.figure, self.found[number]) if known and board and view else ()
+        board = self._board
+        known = board is not None and 0 <= number < len(self.found)
+        moves = content.moves(board, self._figure, self.found[number]) if known and board else ()
         self._pages.plot.show_moves(moves)
 
     def try_cause(self, number: int) -> None:
@@ -68,11 +74,25 @@ class CauseFinder(QObject):
         if not 0 <= number < len(self.found) or self._board is None:
             return
         one = self.found[number]
-        own = self._board.pairs[one.pairs[0]].scenario
-        self.put(one.cause.changes, self._words.phrase(one.cause.text), own)
+        words = self._words
+        effect = content.cause_effect(self._board, self._figure, one, words) or content.cause_note(one, words)
+        pair = self._board.pairs[one.pairs[0]]
+        self.put_found(one.cause.changes, words.phrase(one.cause.text), effect, pair)
 
-    def put(self, changes: Sequence[Change], text: str, own: Scenario | None = None) -> None:
-        """Change the scenario, and say so with a way back."""
+    def put_found(self, changes: Sequence[Change], text: str, effect: str, pair: Pair | None) -> None:
+        """Change the scenario; ``pair`` is the run whose difference that explains, as ``effect`` tells."""
+        own = pair.scenario if pair is not None else None
+        self.put(changes, text, own, effect, pair.run if pair is not None else None)
+
+    def put(
+        self,
+        changes: Sequence[Change],
+        text: str,
+        own: Scenario | None = None,
+        effect: str = "",
+        run: Run | None = None,
+    ) -> None:
+        """Change the scenario, and say so with what comes of it and a way back."""
         document, words = self._context.document, self._words
         try:
             scenario = with_cause(document.scenario, changes, own)
@@ -83,6 +103,11 @@ class CauseFinder(QObject):
             self._runs.tell("info", words("validating.tried_already", text=text))
             return
         document.replace(scenario, "validating.edit")
+        data = self._context.shell().data
+        folder = data / "catalogue" if data is not None else None
+        if run is not None and not follows(run, scenario, changes, folder):
+            effect = words("validating.run_stays")
         undo = (words("intake.undo"), document.undo)
         # After another edit, or the undoing of this one, the link would undo something else: it goes.
-        self._runs.tell("good", words("validating.tried", text=text), [undo], passing=True)
+        said = words.sentences(filter(None, (words("validating.tried", text=text), effect)))
+        self._runs.tell("good", said, [undo], passing=True)

@@ -37,9 +37,9 @@ _SHOWN = 6
 
 
 class DiagnosePage(Ground):
-    """``tried`` carries the changes of a what-if, its text, and the scenario of the run, if it is of one."""
+    """``tried`` carries the changes of a what-if, its text, what comes of it, the pair if it is of one."""
 
-    tried = Signal(object, str, object)
+    tried = Signal(object, str, str, object)
 
     def __init__(self, context: "Context", parent: QWidget | None = None) -> None:
         super().__init__("canvas", parent=parent)
@@ -144,6 +144,17 @@ class DiagnosePage(Ground):
         self._pair, self.of_run = pair, pair.scenario is not None
         self._tell_of()
 
+    def renew(self, pair: Pair | None) -> None:
+        """The same run is predicted anew: what was found against its settings before holds no longer."""
+        own = self._pair
+        if own is None or pair is None or pair.run is not own.run or pair.scenario == own.scenario:
+            return
+        self._pair = pair
+        self.of_run = self.of_run and pair.scenario is not None
+        self._tell_of()
+        if self.of_run and self.found is not None:
+            self.begin()
+
     def _switch(self) -> None:
         self.of_run = not self.of_run
         self._tell_of()
@@ -195,8 +206,12 @@ class DiagnosePage(Ground):
         if self.found is not None and self.isVisible():
             self.begin()
 
+    def _said(self) -> str:
+        placed = self.found.placed if self.found is not None else ()
+        return "\n".join(self._words.phrase(one.sentence) for one in placed)
+
     def _say_wrong(self) -> None:
-        text = next(iter(self._wrong.values()), "")
+        text = next(iter(self._wrong.values()), "") or self._said()
         self.sentences.setText(text)
         self.sentences.setVisible(bool(text))
 
@@ -219,9 +234,7 @@ class DiagnosePage(Ground):
         contrary = [words.phrase(one) for one in found.contradictions] if found is not None else []
         self.contrary.setText("\n".join(contrary))
         self.contrary.setVisible(bool(contrary))
-        said = [words.phrase(one.sentence) for one in found.placed] if found is not None else []
-        self.sentences.setText("\n".join(said))
-        self.sentences.setVisible(bool(said))
+        self._say_wrong()
         if found is None:
             self._say_empty()
             return
@@ -229,7 +242,7 @@ class DiagnosePage(Ground):
             CauseText(
                 suspect_title(one, words),
                 tuple(content.suspect_notes(one, words)),
-                one.weight,
+                one.share,
                 words("validating.try") if one.what_if is not None else "",
             )
             for one in found.suspects[:_SHOWN]
@@ -246,5 +259,5 @@ class DiagnosePage(Ground):
             return
         cause = self.found.suspects[number].what_if
         if cause is not None:
-            own = self._pair.scenario if self.of_run and self._pair is not None else None
-            self.tried.emit(cause.changes, self._words.phrase(cause.text), own)
+            of, words = self._pair if self.of_run else None, self._words
+            self.tried.emit(cause.changes, words.phrase(cause.text), words.phrase(cause.evidence), of)

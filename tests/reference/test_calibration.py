@@ -213,6 +213,9 @@ def test_a_profile_that_is_right_is_left_alone(scenario):
     runs = [served(scenario, as_is, u, noise=0.05, seed=u) for u in range(1, 13)]
     result = calibrate(pair_runs(runs, scenario), "mine")
     assert result.calibration is None and result.refused[0].key == "calibrate.refused.as_good"
+    figures = len(result.points)
+    for language, said in (("en", f"all {figures} figures"), ("zh_CN", f"全部 {figures} 个指标")):
+        assert said in Words(language).phrase(result.refused[0]), "which errors these are the median of"
 
 
 def test_what_few_runs_suggest_moves_no_figure_far(scenario):
