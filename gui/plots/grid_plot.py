@@ -161,8 +161,13 @@ class GridPlot(QWidget):
         assert self.picture is not None
         y = self.picture.y
         if y.is_category:
-            return max(min(text_width(label), _MOST_NAME) for label in y.labels)
+            return max(min(text_width(label), self._most_name) for label in y.labels)
         return max([text_width(_tick_text(y, value)) for value in ticks(y)], default=24.0)
+
+    @property
+    def _most_name(self) -> float:
+        """The room of a name beside its row: more in a wide picture, where two names differ at their ends."""
+        return max(_MOST_NAME, 0.25 * self.width())
 
     def px(self, place: float) -> float:
         """Pixel column of a place between 0 and 1."""
@@ -365,7 +370,7 @@ class GridPlot(QWidget):
             every = max(1, math.ceil(t.px(13) / step))
             for index, (label, place) in enumerate(zip(y.labels, places(y), strict=True)):
                 if index % every == 0:
-                    text = draw.elided(label, _MOST_NAME)
+                    text = draw.elided(label, self._most_name)
                     draw.text(self.rect_.left() - 7, self.py(float(place)), text, t.ink3, align="right")
             return
         edge = math.inf

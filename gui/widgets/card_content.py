@@ -54,6 +54,7 @@ class Card:
     target_mark: float | None = None
     spoken: str = ""
     hint: str = ""  # the definition, where there is more than one
+    tip: str = ""  # of the whole card
 
 
 def cards_of(estimate: Estimate, words: Words, latency_as: str = "tpot") -> tuple[Card, ...]:
@@ -222,8 +223,12 @@ def _memory(estimate: Estimate, words: Words) -> Card:
 def _users(estimate: Estimate, words: Words) -> Card:
     capacity = estimate.capacity
     most = capacity.at_once
-    wanted = estimate.scenario.targets.users
+    wanted, work = estimate.scenario.targets.users, estimate.scenario.workload
     met = wanted is None or most >= wanted
+    tip = ""
+    if wanted is not None and work.load == "users" and work.users != wanted:
+        # The verdict is about the users there are, the tick about those of the target.
+        tip = words("cards.other_users", target=show_count(wanted), users=show_count(work.users))
     missed = "warn" if estimate.speed is not None else "bad"
     longest = 4 / 3 * max(most, wanted or 0, 1)
     note = ""
@@ -249,5 +254,6 @@ def _users(estimate: Estimate, words: Words) -> Card:
         high=most / longest,
         mark=most / longest,
         target_mark=None if wanted is None else wanted / longest,
+        tip=tip,
     )
     return _finish(card, words)

@@ -69,6 +69,8 @@ class CardView(QWidget):
         if card != self.card:
             self.card = card
             self.setAccessibleName(card.spoken)
+            self.setToolTip(card.tip)
+            self.setAccessibleDescription(card.tip)
             self.place_corner()
             self.update()
 

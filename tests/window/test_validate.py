@@ -105,7 +105,7 @@ def test_a_drop_of_measurements_on_another_workspace_opens_this_one(shown: Valid
     means = np.array(errors[::2])  # mean, then median of each run
     group = next(g for g in shown.view.groups if g.name == shown.view.figure)
     assert group.n == 8 and group.median == pytest.approx(float(np.median(np.abs(means))))
-    assert "half of the 8 runs" in shown.heading.headline
+    assert "over 8 runs" in shown.heading.headline
     assert shown.heading.headline.startswith("Per token: "), "which figure it is of"
 
 

@@ -19,6 +19,7 @@ from pytestqt.qtbot import QtBot
 from core.estimator import estimate
 from core.quantities import Range
 from core.results import Estimate
+from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.units import hundredths, show_time, show_tokens
 from core.words import Words
@@ -172,6 +173,13 @@ def test_heights_are_those_of_the_grid(qtbot: QtBot, words: Words) -> None:
     cards.set_small(True)
     assert heights == [72, 104, 32]
     assert [verdict.sizeHint().height(), cards.sizeHint().height()] == [60, 88]
+
+
+def test_a_target_of_other_users_than_there_are_is_told(scenario: Scenario, words: Words) -> None:
+    """The verdict is about the users there are, the tick of the card about those of the target."""
+    for users, said in ((16, ""), (40, "The target is 16 users; the workload has 40.")):
+        point = estimate(with_values(scenario, {"workload.users": users, "targets.users": 16}))
+        assert next(card for card in cards_of(point, words) if card.key == "concurrent_users").tip == said
 
 
 def test_cards_are_chosen_by_pointer_and_keyboard(gallery: ModuleType, qtbot: QtBot, words: Words) -> None:
