@@ -99,7 +99,7 @@ def find_capacity(scenario: Scenario, requests: int | None = None) -> Iterator[C
 
 def trial_requests(share: float) -> int:
     """Requests for a steady percentile: a hundred beyond it, 1,000 to 8,000."""
-    return int(min(8000, max(1000, 100 / max(1e-6, 1.0 - share))))
+    return round(min(8000, max(1000, 100 / max(1e-6, 1.0 - share))))
 
 
 def trial(scenario: Scenario, load: float, requests: int) -> Trial:

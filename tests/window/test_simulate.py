@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
+from core.planning import capacity_search as search
 from core.serving.simulator import simulate
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
-from gui.contents.simulate import cards
+from gui.contents.simulate import cards, load_runs
 from gui.frame.window import MainWindow
 from gui.plots import time_axis
+from gui.work import simulation
 from gui.work.background import Work
 from gui.work.simulation import shots
 from gui.workspaces.simulate import SimulateWorkspace
@@ -284,3 +286,26 @@ def test_ticks_are_round_and_inside() -> None:
     for span in (0.5, 7.0, 61.0, 617.0, 5000.0, 90_000.0, 3e6):
         found = time_axis.ticks(0.0, span)
         assert 2 <= len(found) <= 9 and found[0] == 0.0 and found[-1] <= span
+
+
+def test_all_points_of_a_load_curve_are_runs_of_one_length(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the scenario's own rate is one of them; a shorter run by itself is told to be one."""
+    lengths, real = [], search.trial
+
+    def noting(one: Scenario, load: float, requests: int) -> search.Trial:
+        lengths.append(requests)
+        return real(one, load, 60)
+
+    for module in (search, simulation):
+        monkeypatch.setattr(module, "trial", noting)
+    rate = 0.3 * search.ceiling(scenario)
+    changes = {"workload.load": "requests", "workload.request_rate": rate, "workload.output_tokens": 32}
+    given = with_values(scenario, changes)
+    last = list(simulation.study(given))[-1]
+    assert set(lengths) == {search.trial_requests(given.simulation.percentile)} == {2000}
+    assert rate in [one.load for one in last.trials]
+    words, shot = Words("en"), list(shots(with_values(given, {"simulation.duration_s": 30.0}), None))[-1]
+    assert shot is not None and f"by itself has {shot.result.done}" in load_runs(last, shot, words)
+    assert load_runs(last, None, words) == "2,000 requests a point"
