@@ -201,7 +201,7 @@ def _keep(image: Any, name: str) -> None:
     from PySide6.QtGui import QImage
 
     rgb = image.convertToFormat(QImage.Format.Format_RGB888)
-    for colours in (256, 192, 128, 96, 64, 48, 32):
+    for colours in (256, 192, 128, 96, 64, 48, 32, 24):
         content = palette_png(_pixels(rgb), colours)
         if len(content) <= MOST_BYTES:
             break
