@@ -6,6 +6,8 @@ All are drawn from one file, ``resources/brand/inferometer.svg``.  Both containe
 import os
 import struct
 import sys
+import threading
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -15,9 +17,17 @@ ICO_SIZES = (16, 24, 32, 48, 64, 128, 256)
 # Types of Apple's container that hold PNGs, by edge in pixels.
 ICNS_TYPES = ((b"icp4", 16), (b"icp5", 32), (b"icp6", 64), (b"ic07", 128), (b"ic08", 256), (b"ic09", 512))
 
+_ONE = threading.Lock()
+
 
 def png(size: int) -> bytes:
-    """The icon as a picture of ``size`` pixels."""
+    """The icon as a picture of ``size`` pixels.  Packages are made in threads, and Qt is loaded by one."""
+    with _ONE:
+        return _drawn(size)
+
+
+@cache
+def _drawn(size: int) -> bytes:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from PySide6.QtCore import QBuffer, QIODevice, QRectF, Qt
     from PySide6.QtGui import QImage, QPainter
