@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.latency.efficiency import ModelKind, Overheads
-from core.latency.points import PointsPlan
+from core.latency.points import OfOnePlan, PointsPlan
 from core.latency.protocol import Part
 from core.latency.step import Plan
 from core.quantities import FloatArray
-from core.spec.formats import ComputeFormat
 
 if TYPE_CHECKING:
     from core.latency.local import LocalPlan
@@ -63,10 +62,10 @@ class OverheadsBeside:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PlansBeside:
+class PlansBeside(OfOnePlan):
     """m plans that are ``alike``; what is asked for n = k m steps goes through them k times."""
 
-    stacked: "Plan | LocalPlan"  # its arrays have an axis of m behind the one of quantiles
+    base: "Plan | LocalPlan"  # its arrays have an axis of m behind the one of quantiles
     names: tuple[str, ...]  # of these arrays
     surroundings: OverheadsBeside
     first_token_band: tuple[Any, Any]  # p10 and p90 of measured / predicted, (m,) each
@@ -79,34 +78,14 @@ class PlansBeside:
         return len(self.stages)
 
     @property
-    def profile_name(self) -> str:
-        """Which efficiency profile the first one's times rest on."""
-        return self.stacked.profile_name
-
-    @property
-    def kind(self) -> ModelKind:
-        """The kind of model, which all have in common."""
-        return self.stacked.kind
-
-    @property
     def overheads(self) -> Overheads:
         """The terms of the first token, of each point."""
         return cast(Overheads, self.surroundings)
 
-    @property
-    def compute_format(self) -> ComputeFormat:
-        """The first one's."""
-        return self.stacked.compute_format
-
-    @property
-    def is_native(self) -> bool:
-        """The first one's."""
-        return self.stacked.is_native
-
     def part(self, points: slice | NDArray[np.intp]) -> "PlansBeside":
         """Some of the points, each as often as it is named."""
         arrays: Any = {
-            name: None if (values := getattr(self.stacked, name)) is None else values[:, points]
+            name: None if (values := getattr(self.base, name)) is None else values[:, points]
             for name in self.names
         }
         over = self.surroundings
@@ -115,7 +94,7 @@ class PlansBeside:
         named: Any = {name: {kind: getattr(over, name)[kind][points]} for name in ms}
         low, high = self.first_token_band
         return PlansBeside(
-            replace(self.stacked, **arrays),
+            replace(self.base, **arrays),
             self.names,
             OverheadsBeside(over.separate_prompts, **some, **named),
             (low[points], high[points]),
@@ -133,13 +112,13 @@ class PlansBeside:
     ) -> FloatArray:
         """Seconds of n steps, as ``Plan.seconds``."""
         m, n = self.points, len(decoding)
-        work = self.stacked.features(decoding, context, prefill, history)
+        work = self.base.features(decoding, context, prefill, history)
         each = work.reshape(-1, n // m, m).transpose(2, 0, 1)
         decodes, prompts = (values.reshape(n // m, m).T for values in (decoding, prefill))
-        if isinstance(self.stacked, Plan):
-            found = self.stacked.seconds_of(rows, each, decodes)
+        if isinstance(self.base, Plan):
+            found = self.base.seconds_of(rows, each, decodes)
         else:
-            found = self.stacked.seconds_of(rows, each, decodes, prompts)
+            found = self.base.seconds_of(rows, each, decodes, prompts)
         return np.asarray(np.swapaxes(found, -1, -2).reshape(*found.shape[:-2], n))
 
     def parts(self, decoding: float, context: float, prefill: float, history: float) -> tuple[Part, ...]:

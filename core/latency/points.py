@@ -22,18 +22,11 @@ if TYPE_CHECKING:
     from core.latency.local import LocalPlan
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PointsPlan:
-    """A plan over m points; what is asked for n = k m steps goes through the points k times."""
+class OfOnePlan:
+    """What plans over points have from the one that they stand on."""
 
+    __slots__ = ()
     base: "Plan | LocalPlan"
-    reading: FloatArray | None  # (m,) seconds of a byte over those of ``base``; None: alike
-    gained: FloatArray | None  # (m,) tokens of a sequence in a decode step; None: alike
-
-    @property
-    def points(self) -> int:
-        """How many points."""
-        return len(self.reading if self.reading is not None else self.gained)  # type: ignore[arg-type]
 
     @property
     def profile_name(self) -> str:
@@ -44,6 +37,30 @@ class PointsPlan:
     def kind(self) -> ModelKind:
         """The kind of model, for the terms of the first token."""
         return self.base.kind
+
+    @property
+    def compute_format(self) -> ComputeFormat:
+        """What the narrow matrices are multiplied in."""
+        return self.base.compute_format
+
+    @property
+    def is_native(self) -> bool:
+        """False: weights are expanded first."""
+        return self.base.is_native
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PointsPlan(OfOnePlan):
+    """A plan over m points; what is asked for n = k m steps goes through the points k times."""
+
+    base: "Plan | LocalPlan"
+    reading: FloatArray | None  # (m,) seconds of a byte over those of ``base``; None: alike
+    gained: FloatArray | None  # (m,) tokens of a sequence in a decode step; None: alike
+
+    @property
+    def points(self) -> int:
+        """How many points."""
+        return len(self.reading if self.reading is not None else self.gained)  # type: ignore[arg-type]
 
     @property
     def overheads(self) -> Overheads:
@@ -59,16 +76,6 @@ class PointsPlan:
     def stages(self) -> int:
         """Pipeline stages."""
         return self.base.stages
-
-    @property
-    def compute_format(self) -> ComputeFormat:
-        """What the narrow matrices are multiplied in."""
-        return self.base.compute_format
-
-    @property
-    def is_native(self) -> bool:
-        """False: weights are expanded first."""
-        return self.base.is_native
 
     @property
     def tokens_per_step(self) -> Any:
