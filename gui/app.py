@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QLocale, QObject, Signal
+from PySide6.QtCore import QEvent, QLocale, QTimer, Signal
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
@@ -24,9 +24,11 @@ from gui.kept.recent import RecentFiles
 from gui.kept.recovery import Recovery
 from gui.paths import Paths
 from gui.samples import Sample, load_sample, samples, title_of
+from gui.work import garbage, threads
 from gui.work.resting import Resting
 
 NAME = "Inferometer"
+_LATE_MS = 10_000  # the start is over by then
 
 
 class Application(QApplication):
@@ -60,12 +62,6 @@ class Started:
 
     window: MainWindow
     crash: CrashLog | None
-
-
-class _Fault(QObject):
-    """Carries the news of a fault from any thread to the window's."""
-
-    happened = Signal()
 
 
 def language_of(choice: str) -> str:
@@ -119,9 +115,8 @@ def start(
     if recovery is not None:
         window.rescue.offer()
     if crash is not None:
-        fault = _Fault(window)
-        fault.happened.connect(lambda: window.rescue.tell_fault(crash))
-        crash.on_fault = fault.happened.emit
+        threads.ready()
+        crash.on_fault = lambda: threads.tell(lambda: window.rescue.tell_fault(crash), window)
         window.rescue.tell_crash(crash)
     if isinstance(app, Application):
         app.file_asked.connect(lambda path: window.files.open_path(Path(path)))
@@ -170,6 +165,7 @@ def _of_sample(sample: Sample, words: Words) -> Document:
 def run(app: QApplication, started: Started) -> int:
     """Show the window and stay until it is closed."""
     started.window.show()
+    QTimer.singleShot(_LATE_MS, garbage.stay_here)  # a window that is never seen shows no plots
     status = app.exec()
     if started.crash is not None:
         started.crash.uninstall()

@@ -53,8 +53,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _window(arguments, words, begun)
     except Exception as fault:  # noqa: BLE001 - a person gets a sentence, the log the rest
         return console.tell_fault(fault, words)
-    finally:
-        gc.enable()
 
 
 def _report_pdf(arguments: list[str]) -> int:
@@ -109,6 +107,7 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
     libraries.load()
     from gui import app as application
     from gui.paths import user_paths
+    from gui.work import garbage
 
     imported = time.perf_counter(), time.process_time()
     qt = application.application()
@@ -129,7 +128,7 @@ def _window(arguments: list[str], words: Words, begun: float) -> int:
 
     def complete() -> None:
         gc.freeze()
-        gc.enable()
+        garbage.stay_here()
         mark("plots")
         if options.smoke:
             failed = window.estimation.curves is None

@@ -37,7 +37,8 @@ def stages(python: str, fast: bool, pytest_arguments: list[str]) -> list[tuple[s
         ("Frozen program", [python, str(freeze / "smoke.py")]),
     ]
     # A file of tests stays in one process, so that what its tests share is made once.
-    spread = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
+    # A process that is brought down ends the run: its tests cannot all be given to another one.
+    spread = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile", "--max-worker-restart", "0"]
     tests = [("Tests", [*module, "pytest", "-q", *spread, *pytest_arguments])]
     return checks + ([] if fast else frozen) + tests
 

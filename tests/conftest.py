@@ -1,6 +1,8 @@
 """What every test stands on: no screen needed, one example budget, no blocking dialogs."""
 
+import gc
 import os
+from collections.abc import Iterator
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ.setdefault("PYQTGRAPH_QT_LIB", "PySide6")
@@ -39,6 +41,22 @@ def samples() -> list[Path]:
 def scenario() -> Scenario:
     """The first sample."""
     return scenario_file.load(SAMPLES[0])
+
+
+@pytest.fixture(autouse=True)
+def _garbage_of_windows_stays_here(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Pytest's threads that talk to each other must not destroy widgets, as ``gui.work.garbage`` says."""
+    windows = "qapp" in request.fixturenames
+    if windows:
+        gc.disable()
+    elif not gc.isenabled():
+        gc.collect()
+        gc.enable()
+    yield
+    if windows:
+        from gui.work import garbage
+
+        garbage.sweep()
 
 
 @pytest.fixture(autouse=True)

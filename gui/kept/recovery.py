@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QLockFile, QObject, QTimer, Signal
@@ -21,6 +22,7 @@ from core.spec.scenario import Scenario
 from gui.document import Document, Origin
 from gui.paths import read_small, write_atomically
 from gui.pinned import Pin, Pinned
+from gui.work import threads
 
 INTERVAL_MS = 1000  # a second is left for a busy machine and a slow disk
 _REFUSED_MS = 5000  # after which a disk that refused is asked again
@@ -44,7 +46,7 @@ class Found:
 class Recovery(QObject):
     """Keeps the document's unsaved state on disk while the program runs.
 
-    ``refused`` is emitted, by any thread, whenever that cannot be done, and ``kept`` when it was.
+    ``refused`` is emitted whenever that cannot be done, and ``kept`` when it was.
     """
 
     refused = Signal()
@@ -135,12 +137,13 @@ class Recovery(QObject):
 
         def write() -> None:
             self._written = write_atomically(self._file, content)
-            with contextlib.suppress(RuntimeError):  # the window may be gone by now
-                (self.kept if self._written else self.refused).emit()
+            threads.tell(partial(self._say, self._written), self)
 
-        self._writing = threading.Thread(target=write, name="recovery")
-        self._writing.start()
+        self._writing = threads.begin("recovery", write, daemon=False)
         self._kept_revision = revision
+
+    def _say(self, written: bool) -> None:
+        (self.kept if written else self.refused).emit()
 
     def _try_again(self) -> None:
         """A full disk may have room by now, without another edit."""

@@ -2,35 +2,26 @@
 
 Python runs one thread at a time.  While the interface has something to do the worker waits wherever its work
 may pause (``core.pauses``), and a short switch interval bounds what it costs until then.
-
-A collection of garbage may begin in any thread, and widgets among it would be destroyed there, which Qt
-does not survive.  So none begins by itself while work goes on; now and then the interface looks for it.
 """
 
-import gc
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
-from PySide6.QtCore import QAbstractEventDispatcher, QObject, QThread, QTimer, Signal
+from PySide6.QtCore import QAbstractEventDispatcher, QObject, QThread, Signal
 
 from core.errors import InferometerError, Problem
 from core.pauses import pausing
+from gui.work import threads
 
 _SWITCH_S = 0.0001  # while work goes on
 _USUAL_S = sys.getswitchinterval()
 _PATIENCE_S = 0.02  # that the worker waits for the interface, at most
 _TRIES = 3  # in vain, then it goes on for a while: the interface may never come to rest
 _BOLD_S = 0.2
-# s between two looks for garbage on the interface thread: for the youngest often, so that it is little;
-# for what has stayed seldom, since models and tables of times are kept, and looking through them takes 25 ms.
-_SWEEPS = (0.15, 30.0)
-_SWEEP_MS = 20  # between two looks whether there is enough of it
-_YOUNG = 3000  # objects; looking through them takes about a millisecond
-_swept = [0.0, 0.0]
 _running: set[int] = set()  # threads at work
-_collects: list[bool] = []  # holds one while collections are put off
 _lock = threading.Lock()
 
 
@@ -45,14 +36,6 @@ class _Gate(QObject):
         if dispatcher is not None:
             dispatcher.awake.connect(self.idle.clear)
             dispatcher.aboutToBlock.connect(self.idle.set)
-        self.sweeps = QTimer(self, interval=_SWEEP_MS)
-        self.sweeps.timeout.connect(self._sweep)
-
-    def _sweep(self) -> None:
-        if _collects:
-            _sweep()
-        else:
-            self.sweeps.stop()
 
 
 class _Dropped(Exception):
@@ -96,7 +79,6 @@ class Work(QObject):
     news = Signal(object)
     ended = Signal()
     failed = Signal(object)
-    _posted = Signal(int)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -106,18 +88,12 @@ class Work(QObject):
         self._thread: threading.Thread | None = None
         self._polite = True
         self.working = False
-        self._posted.connect(self._on_posted)
 
     def start(self, make: Callable[[], Iterator[object]]) -> None:
         """Go through what ``make`` gives, in a thread; what is under way ends without another word."""
         self.stop()
-        gate = _gate()
-        gate.sweeps.start()
         self.working, self._polite = True, True
-        self._thread = threading.Thread(
-            target=self._run, args=(self._token, make, gate.idle), name="work", daemon=True
-        )
-        self._thread.start()
+        self._thread = threads.begin("work", partial(self._run, self._token, make, _gate().idle))
 
     def stop(self) -> None:
         """End what is under way; news that is on its way is dropped."""
@@ -168,18 +144,13 @@ class Work(QObject):
                 self._box[-1] = (kind, item)
                 return
             self._box.append((kind, item))
-        try:
-            self._posted.emit(token)
-        except RuntimeError:  # the window is gone
-            return
+        threads.tell(partial(self._on_posted, token), self)
 
     def _on_posted(self, token: int) -> None:
         with self._guard:
             if token != self._token or not self._box:
                 return
             kind, item = self._box.pop(0)
-        if _collects and not _gate().sweeps.isActive():  # the thread began late
-            _gate().sweeps.start()
         if kind == "news":
             self.news.emit(item)
             return
@@ -190,27 +161,8 @@ class Work(QObject):
             self.failed.emit(item)
 
 
-def _sweep() -> None:
-    """Look for the young garbage of the work under way; on the interface thread."""
-    now = time.monotonic()
-    due = [now - last > after for last, after in zip(_swept, _SWEEPS, strict=True)]
-    if due[1]:
-        gc.collect(1)
-        _swept[:] = [now] * 2
-    elif due[0] or gc.get_count()[0] > _YOUNG:
-        gc.collect(0)
-        _swept[0] = now
-
-
 def _count(begins: bool) -> None:
-    """While anything runs: a shorter switch interval, and no collection of garbage by itself."""
+    """A shorter switch interval while anything runs."""
     with _lock:
         (_running.add if begins else _running.discard)(threading.get_ident())
         sys.setswitchinterval(_SWITCH_S if _running else _USUAL_S)
-        if _running and not _collects and gc.isenabled():
-            _collects.append(True)
-            _swept[:] = [time.monotonic()] * 2
-            gc.disable()
-        elif not _running and _collects:
-            _collects.clear()
-            gc.enable()

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
@@ -14,6 +15,7 @@ from core.planning.explore_axes import Axis
 from core.planning.explore_memory import BoolArray
 from core.quantities import FloatArray
 from core.spec.scenario import Scenario
+from gui.work import threads
 
 # Between two pictures of one exploration: painting one takes as long as working out several rows, and both
 # share the interpreter.  The first come soon, the next ones when there is more to see.
@@ -46,24 +48,19 @@ class Exploration(QObject):
 
     shown = Signal(object)  # Picture
     failed = Signal(object)  # tuple of Problem
-    _news = Signal(int, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._token = 0
         self._thread: threading.Thread | None = None
         self.working = False
-        self._news.connect(self._on_news)
 
     def start(self, scenario: Scenario, x: Axis, y: Axis, result: ResultKey) -> None:
         """Work a grid out; ``shown`` follows, several times for one that takes long."""
         self._token += 1
         self.working = True
-        token = self._token
-        self._thread = threading.Thread(
-            target=self._run, args=(token, scenario, x, y, result), name="exploration", daemon=True
-        )
-        self._thread.start()
+        run = partial(self._run, self._token, scenario, x, y, result)
+        self._thread = threads.begin("exploration", run)
 
     def stop(self) -> None:
         """End what is running; what is there stays."""
@@ -88,12 +85,8 @@ class Exploration(QObject):
         """Hand something over to the window's thread; False when nobody wants it any more."""
         if token != self._token:
             return False
-        if news is None:
-            return True
-        try:
-            self._news.emit(token, news)
-        except RuntimeError:  # the window is gone
-            return False
+        if news is not None:
+            threads.tell(partial(self._on_news, token, news), self)
         return True
 
     def _on_news(self, token: int, news: object) -> None:

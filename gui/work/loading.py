@@ -3,6 +3,9 @@
 import importlib
 import sys
 import threading
+from functools import partial
+
+from gui.work import threads
 
 _loading: dict[str, threading.Thread] = {}
 
@@ -16,9 +19,7 @@ def is_loaded(name: str) -> bool:
         return not _loading[name].is_alive()
     if name in sys.modules:
         return True
-    thread = threading.Thread(target=_load, args=(name,), name=f"load {name}", daemon=True)
-    _loading[name] = thread
-    thread.start()
+    _loading[name] = threads.begin(f"load {name}", partial(_load, name))
     return False
 
 

@@ -9,6 +9,7 @@ import sys
 from PySide6.QtCore import QObject, QTimer
 
 from gui.document import Document
+from gui.work import garbage
 
 REST_MS = 5000  # after the last edit
 
@@ -26,13 +27,19 @@ def give_back() -> bool:
     return True
 
 
+def rest() -> None:
+    """Look through everything for garbage, then give back what is free."""
+    garbage.sweep_all()
+    give_back()
+
+
 class Resting(QObject):
-    """Gives memory back some seconds after the last edit."""
+    """Clears up some seconds after the last edit."""
 
     def __init__(self, document: Document, parent: QObject) -> None:
         super().__init__(parent)
         self.timer = QTimer(self, singleShot=True, interval=REST_MS)
-        self.timer.timeout.connect(give_back)
+        self.timer.timeout.connect(rest)
         document.changed.connect(self._edited)
 
     def _edited(self) -> None:
