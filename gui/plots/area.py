@@ -6,7 +6,6 @@ pixels above them by ``Chrome``.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -18,6 +17,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QMouseEvent,
     QPainter,
+    QPainterPath,
     QPen,
     QResizeEvent,
     QWheelEvent,
@@ -25,28 +25,64 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from core.quantities import FloatArray
+from gui.plots.canvas import polygon_of
 from gui.plots.draw import Draw
 from gui.plots.pg import GraphicsView, PlotCurveItem, ViewBox
-from gui.plots.scales import UNIT, Axis, drawable
+from gui.plots.scales import UNIT, drawable
 from gui.theme import Theme, theme
 
 EMPTY: FloatArray = np.zeros(0)
 Colour = Callable[[Theme], QColor]
+_SMOOTH, _NO_PEN = QPainter.RenderHint.Antialiasing, Qt.PenStyle.NoPen
 # plain: as designed; muted: out of date; ghost: dashed, of another scenario than the one that is set
 Look = Literal["plain", "muted", "ghost"]
 
 
 class _Item(PlotCurveItem):
-    """A curve that counts as large as its panel: measuring the data at every change costs more."""
+    """A curve of which only what the plots use is done when its data change and when it is painted.
+
+    It counts as large as its panel: measuring the data at every change costs more.
+    """
 
     def __init__(self, panel: "Panel", **options: object) -> None:
         self._panel = panel
+        self._xs = self._ys = EMPTY
+        self._made: QPainterPath | None = None
         super().__init__(**options)
 
     def boundingRect(self) -> QRectF:
         """The panel's range, with room for the pen."""
-        x, y = self._panel.x.span, self._panel.y_end
-        return QRectF(self._panel.x.start - 0.05 * x, -0.05 * y, 1.1 * x, 1.1 * y)
+        return self._panel.bounds
+
+    def put(self, x: FloatArray, y: FloatArray) -> None:
+        """Other data, as ``setData`` without its options."""
+        self.xData, self.yData = self._xs, self._ys = x, y
+        self._made = self.path = self.fillPath = None
+        self._lineSegmentsRendered = False
+        self.update()
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget) -> None:
+        """The area or the line; lines along the axes as pyqtgraph does them."""
+        if not self.opts["antialias"]:
+            super().paint(painter, option, widget)
+            return
+        if not len(self._xs):
+            return
+        path = self._made = self._made or self._drawn_path()
+        painter.setRenderHint(_SMOOTH, True)
+        if self.opts["fillLevel"] is not None:
+            painter.fillPath(path, self.opts["brush"])
+        pen = self.opts["pen"]
+        if pen.style() != _NO_PEN:
+            painter.setPen(pen)
+            painter.drawPath(path)
+
+    def _drawn_path(self) -> QPainterPath:
+        if not np.isfinite(self._xs.sum() + self._ys.sum()):
+            return self.getPath()  # with gaps
+        path = QPainterPath()
+        path.addPolygon(polygon_of(self._xs, self._ys))
+        return path
 
 
 class Curve:
@@ -76,7 +112,7 @@ class Curve:
 
     def set(self, x: FloatArray, y: FloatArray) -> None:
         """New data; what cannot be painted becomes a gap."""
-        self.item.setData(drawable(x, self._panel.x.end), drawable(y, self._panel.y.end))
+        self.item.put(drawable(x, self._panel.x.end), drawable(y, self._panel.y.end))
         self.item.setVisible(len(x) > 0)
 
     def between(self, x: FloatArray, low: FloatArray, high: FloatArray) -> None:
@@ -95,7 +131,7 @@ class Curve:
     def clear(self) -> None:
         """No data."""
         if self.item.isVisible():
-            self.item.setData(EMPTY, EMPTY)
+            self.item.put(EMPTY, EMPTY)
             self.item.setVisible(False)
 
     def restyle(self, current: Theme, ratio: float) -> None:
@@ -124,52 +160,82 @@ class Curve:
             self.item.setBrush(QBrush(fill))
 
 
-@dataclass
 class Panel:
     """One coordinate system.  ``rect`` is in pixels; the highest tick stands ``headroom`` below its top."""
 
-    view: ViewBox
-    rect: QRectF = field(default_factory=QRectF)
-    x: Axis = UNIT
-    y: Axis = UNIT
-    headroom: float = 22.0
-    x_text: Callable[[float], str] | None = None  # None: ticks without labels
-    x_unit: str = ""
-    title: str = ""
-    curves: list[Curve] = field(default_factory=list)
-    grid: Curve | None = None
+    def __init__(self, view: ViewBox) -> None:
+        self.view = view
+        self.x = self.y = UNIT
+        self.headroom = 22.0
+        self.x_text: Callable[[float], str] | None = None  # None: ticks without labels
+        self.x_unit = ""
+        self.title = ""
+        self.curves: list[Curve] = []
+        self.grid: Curve | None = None
+        self.bounds = QRectF(-0.05, -0.05, 1.1, 1.1)  # of the curves
+        self._ruled: tuple[object, ...] = ()  # what the grid was made for
+        self.rect = QRectF()
+
+    @property
+    def rect(self) -> QRectF:
+        """Its place: set as a whole, never changed, for its edges are read all the time."""
+        return self._rect
+
+    @rect.setter
+    def rect(self, rect: QRectF) -> None:
+        self._rect = rect
+        self._left, self._width = rect.left(), rect.width()
+        self._bottom, self._height = rect.bottom(), rect.height()
 
     @property
     def y_end(self) -> float:
         """Value at the upper edge, above the highest tick."""
-        inner = max(self.rect.height() - self.headroom, 1.0)
-        return self.y.end * self.rect.height() / inner if self.rect.height() > 0 else self.y.end
+        height = self._height
+        return self.y.end * height / max(height - self.headroom, 1.0) if height > 0 else self.y.end
 
     def px(self, x: float) -> float:
         """Pixel column of a value."""
-        return self.rect.left() + self.rect.width() * (x - self.x.start) / self.x.span
+        return self._left + self._width * (x - self.x.start) / self.x.span
 
     def py(self, y: float) -> float:
         """Pixel row of a value."""
-        return self.rect.bottom() - self.rect.height() * y / self.y_end
+        return self._bottom - self._height * y / self.y_end
 
     def value_at(self, px: float) -> float:
         """The x value at a pixel column."""
-        return self.x.start + (px - self.rect.left()) / max(self.rect.width(), 1.0) * self.x.span
+        return self.x.start + (px - self._left) / max(self._width, 1.0) * self.x.span
 
     def level_at(self, py: float) -> float:
         """The y value at a pixel row."""
-        return (self.rect.bottom() - py) / max(self.rect.height(), 1.0) * self.y_end
+        return (self._bottom - py) / max(self._height, 1.0) * self.y_end
 
     def pixels(self, xs: FloatArray, ys: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Pixel columns and rows of a curve."""
-        px: FloatArray = self.rect.left() + self.rect.width() * (xs - self.x.start) / self.x.span
-        py: FloatArray = self.rect.bottom() - self.rect.height() * ys / self.y_end
+        px: FloatArray = self._left + self._width * (xs - self.x.start) / self.x.span
+        py: FloatArray = self._bottom - self._height * ys / self.y_end
         return px, py
 
     def height_of(self, dy: float) -> float:
         """Pixels of a difference in y."""
-        return self.rect.height() * dy / self.y_end
+        return self._height * dy / self.y_end
+
+    def take_range(self) -> None:
+        """Hand the range to pyqtgraph, and draw the grid, where either is another."""
+        x, y_end = self.x, self.y_end
+        wanted = [[x.start, x.end], [0.0, y_end]]
+        if self.view.viewRange() != wanted:
+            self.view.setRange(xRange=wanted[0], yRange=wanted[1], padding=0, disableAutoRange=True)
+        # Left to the paint event it would ask for a second one.
+        self.view.updateMatrix()
+        ruled = (x, self.y, y_end)
+        if self.grid is None or ruled == self._ruled:
+            return
+        self._ruled = ruled
+        for curve in self.curves:
+            curve.item.prepareGeometryChange()
+        self.bounds = QRectF(x.start - 0.05 * x.span, -0.05 * y_end, 1.1 * x.span, 1.1 * y_end)
+        ticks = self.y.ticks[1:]
+        self.grid.set(np.tile(wanted[0], len(ticks)), np.repeat(ticks, 2))
 
 
 class Chrome(QGraphicsItem):
@@ -255,14 +321,7 @@ class PlotArea(GraphicsView):
                 continue
             if panel.view.geometry() != panel.rect:
                 panel.view.setGeometry(panel.rect)
-            wanted = [[panel.x.start, panel.x.end], [0.0, panel.y_end]]
-            if panel.view.viewRange() != wanted:
-                panel.view.setRange(xRange=wanted[0], yRange=wanted[1], padding=0, disableAutoRange=True)
-            # Left to the paint event it would ask for a second one.
-            panel.view.updateMatrix()
-            ticks = panel.y.ticks[1:]
-            if panel.grid is not None:
-                panel.grid.set(np.tile(wanted[0], len(ticks)), np.repeat(ticks, 2))
+            panel.take_range()
 
     def restyle(self) -> None:
         """Take the theme in use and the screen's pixel ratio."""

@@ -23,8 +23,7 @@ def axes(draw: Draw, panel: Panel, *, numbers: bool = True) -> None:
         draw.line(x, base - 4, x, base, current.axis)
     if not numbers:
         return
-    for value in panel.y.ticks:
-        text = panel.y.text(value)
+    for value, text in panel.y.labels:
         draw.text(rect.left() - 7, panel.py(value), text, current.ink3, align="right", keep=False)
     if panel.x_text is None:
         return

@@ -9,25 +9,31 @@ from typing import Literal
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPaintEngine, QPainter, QPen
+from PySide6.QtGui import QColor, QPaintEngine, QPainter, QPen
 
 from core.quantities import FloatArray
+from gui import glyphs
 from gui.theme import Role, Theme, theme
 
 Align = Literal["left", "centre", "right"]
 FLAG_HEIGHT = 16.0
 _RING = 10.0
-_MOST_WIDTHS = 1000
+_SMOOTH = QPainter.RenderHint.Antialiasing
 
 
 def crosses(rect: QRectF, x: list[float], y: list[float]) -> bool:
     """Whether a curve passes through a rectangle.  Plain lists: a few points are faster without numpy."""
-    left, right = max(rect.left(), x[0]), min(rect.right(), x[-1])
+    return _crosses((rect.left(), rect.right(), rect.top(), rect.bottom()), x, y)
+
+
+def _crosses(edges: tuple[float, float, float, float], x: list[float], y: list[float]) -> bool:
+    left, right, top, bottom = edges
+    left, right = max(left, x[0]), min(right, x[-1])
     if right < left:
         return False
     first, last = bisect_right(x, left), bisect_left(x, right)
     rows = [_between(left, x, y), _between(right, x, y), *y[first:last]]
-    return min(rows) < rect.bottom() and max(rows) > rect.top()
+    return min(rows) < bottom and max(rows) > top
 
 
 def _between(value: float, x: list[float], y: list[float]) -> float:
@@ -36,42 +42,9 @@ def _between(value: float, x: list[float], y: list[float]) -> float:
     return y[i] if step <= 0 else y[i - 1] + (y[i] - y[i - 1]) * (value - x[i - 1]) / step
 
 
-class _Measures:
-    """Sizes of texts, kept for one theme: measuring costs as much as drawing."""
-
-    def __init__(self) -> None:
-        self._theme: Theme | None = None
-        self._metrics: dict[Role, QFontMetricsF] = {}
-        self._widths: dict[tuple[Role, str], float] = {}
-
-    def metrics(self, current: Theme, role: Role) -> QFontMetricsF:
-        """Metrics of a role's font."""
-        if current is not self._theme:
-            self._theme = current
-            self._metrics.clear()
-            self._widths.clear()
-        found = self._metrics.get(role)
-        if found is None:
-            found = self._metrics[role] = QFontMetricsF(current.font(role))
-        return found
-
-    def width(self, current: Theme, role: Role, text: str) -> float:
-        """Advance of a text."""
-        metrics = self.metrics(current, role)
-        found = self._widths.get((role, text))
-        if found is None:
-            if len(self._widths) > _MOST_WIDTHS:
-                self._widths.clear()
-            found = self._widths[(role, text)] = metrics.horizontalAdvance(text)
-        return found
-
-
-_measures = _Measures()
-
-
 def text_width(text: str, role: Role = "caption") -> float:
     """Pixels that a text takes in the theme in use."""
-    return _measures.width(theme(), role, text)
+    return glyphs.of(theme()).width(role, text)
 
 
 class Draw:
@@ -81,24 +54,33 @@ class Draw:
         self.painter = painter
         self.theme = current
         self._whole: bool | None = None
+        self._glyphs: bool | None = None  # whether texts may be painted as glyphs
+        self._kept = glyphs.of(current)
         self.taken: list[QRectF] = []  # where text and marks stand already
         self.lines: list[tuple[list[float], list[float]]] = []  # curves that a text should not cross
 
     def width(self, text: str, role: Role = "caption") -> float:
         """Pixels that a text takes."""
-        return _measures.width(self.theme, role, text)
+        return self._texts().width(role, text)
+
+    def _texts(self) -> glyphs.Kept:
+        """Measures and glyphs of texts in the theme of this drawing."""
+        if self._kept.theme is not self.theme:
+            self._kept.use(self.theme)
+        return self._kept
 
     def elided(self, text: str, width: float, role: Role = "caption") -> str:
         """The text cut with an ellipsis to a width."""
-        return QFontMetricsF(self.theme.font(role)).elidedText(
-            text, Qt.TextElideMode.ElideRight, max(width, 0.0)
-        )
+        if self.width(text, role) <= width - 1.0:
+            return text  # it fits, with room for how Qt rounds
+        metrics = self._texts().face(role).metrics
+        return metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(width, 0.0))
 
     def rect_of(self, x: float, y: float, text: str, role: Role, align: Align) -> QRectF:
         """Where a text would stand; ``y`` is its middle."""
-        height = _measures.metrics(self.theme, role).height()
-        width = self.width(text, role)
-        left = {"left": x, "centre": x - width / 2, "right": x - width}[align]
+        texts = self._texts()
+        height, width = texts.face(role).height, texts.width(role, text)
+        left = x if align == "left" else x - width if align == "right" else x - width / 2
         return QRectF(left, y - height / 2, width, height)
 
     def text(
@@ -114,23 +96,37 @@ class Draw:
     ) -> QRectF:
         """Draw a text whose middle line is at ``y``; ``keep`` reserves its place."""
         rect = self.rect_of(x, y, text, role, align)
-        self.painter.setFont(self.theme.font(role))
-        self.painter.setPen(colour)
-        metrics = _measures.metrics(self.theme, role)
-        # Digits and capitals look centred when the capital height is, not the whole line.
-        self.painter.drawText(QPointF(rect.left(), y + metrics.capHeight() / 2), text)
+        self._write(rect.left(), y, text, colour, role)
         if keep:
             self.taken.append(rect)
         return rect
 
+    def _write(self, left: float, y: float, text: str, colour: QColor, role: Role) -> None:
+        """Digits and capitals look centred when the capital height is, not the whole line."""
+        texts, painter = self._texts(), self.painter
+        face = texts.face(role)
+        painter.setPen(colour)
+        if self._glyphs is None:
+            self._glyphs = glyphs.takes_glyphs(painter)
+        shaped = texts.shaped(role, text) if self._glyphs else None
+        if shaped is not None:
+            glyphs.put_on_base(painter, left, y + face.down, shaped)
+            return
+        painter.setFont(face.font)
+        painter.drawText(QPointF(left, y + face.down), text)
+
     def vacant(self, rect: QRectF) -> bool:
         """Whether no text or mark stands there yet."""
-        return not any(rect.intersects(other) for other in self.taken)
+        meets = rect.intersects
+        return not any(meets(other) for other in self.taken)
 
     def free(self, rect: QRectF, gap: float = 3.0) -> bool:
         """Whether nothing stands there yet and no curve runs through."""
         wide = rect.adjusted(-gap, 0, gap, 0)
-        return self.vacant(wide) and not any(crosses(wide, x, y) for x, y in self.lines)
+        if not self.vacant(wide):
+            return False
+        edges = (wide.left(), wide.right(), wide.top(), wide.bottom())
+        return not any(_crosses(edges, x, y) for x, y in self.lines)
 
     def avoid(self, x: FloatArray, y: FloatArray) -> None:
         """Keep texts off a curve, in pixels; x rises."""
@@ -183,7 +179,7 @@ class Draw:
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
         if dash:
             pen.setDashPattern([length / width for length in dash])
-        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self.painter.setRenderHint(_SMOOTH, True)
         self.painter.setPen(pen)
         self.painter.drawLine(QPointF(x0, y0), QPointF(x1, y1))
 
@@ -194,15 +190,14 @@ class Draw:
         """
         half = width / 2
         if y0 == y1:
-            rect = QRectF(min(x0, x1), y0 - half, abs(x1 - x0), width)
+            x, y, wide, high = min(x0, x1), y0 - half, abs(x1 - x0), width
         elif x0 == x1:
-            rect = QRectF(x0 - half, min(y0, y1), width, abs(y1 - y0))
+            x, y, wide, high = x0 - half, min(y0, y1), width, abs(y1 - y0)
         else:
             return False
-        whole = rect.x() % 1 == rect.y() % 1 == rect.width() % 1 == rect.height() % 1 == 0.0
-        if not whole or not self._on_pixels():
+        if x % 1 or y % 1 or wide % 1 or high % 1 or not self._on_pixels():
             return False
-        self.painter.fillRect(rect, colour)
+        self.painter.fillRect(int(x), int(y), int(wide), int(high), colour)
         return True
 
     def _on_pixels(self) -> bool:
@@ -229,7 +224,7 @@ class Draw:
         pen = QPen(colour, width)
         if dash:
             pen.setDashPattern([length / width for length in dash])
-        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self.painter.setRenderHint(_SMOOTH, True)
         self.painter.setPen(pen)
         points = zip(xs[good].tolist(), ys[good].tolist(), strict=True)
         self.painter.drawPolyline([QPointF(x, y) for x, y in points])
@@ -238,14 +233,14 @@ class Draw:
         """A filled rectangle on whole pixels."""
         if not (math.isfinite(rect.x() + rect.y() + rect.width() + rect.height())):
             return
-        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        self.painter.setRenderHint(_SMOOTH, False)
         self.painter.fillRect(rect, colour)
 
     def ring(self, x: float, y: float, colour: QColor, *, size: float = _RING, edge: float = 2.0) -> None:
         """A circle filled with the canvas."""
         if not (math.isfinite(x) and math.isfinite(y)):
             return
-        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self.painter.setRenderHint(_SMOOTH, True)
         self.painter.setPen(QPen(colour, edge))
         self.painter.setBrush(self.theme.canvas)
         self.painter.drawEllipse(QPointF(x, y), size / 2, size / 2)
@@ -254,7 +249,7 @@ class Draw:
         """A filled circle with a canvas edge."""
         if not (math.isfinite(x) and math.isfinite(y)):
             return
-        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self.painter.setRenderHint(_SMOOTH, True)
         self.painter.setPen(QPen(self.theme.canvas, 1.0))
         self.painter.setBrush(colour)
         self.painter.drawEllipse(QPointF(x, y), size / 2 + 0.5, size / 2 + 0.5)
@@ -274,7 +269,7 @@ class Draw:
         if not (math.isfinite(x) and math.isfinite(top)):
             return QRectF()
         rect = self.flag_place(x, top, text, bounds)
-        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self.painter.setRenderHint(_SMOOTH, True)
         self.painter.setPen(Qt.PenStyle.NoPen)
         self.painter.setBrush(self.theme.accent)
         self.painter.drawRoundedRect(rect, 3, 3)
@@ -294,7 +289,7 @@ class Draw:
         """The focus ring around an operating point: 2 pixels, 1 pixel outside."""
         if not (math.isfinite(x) and math.isfinite(y)):
             return
-        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self.painter.setRenderHint(_SMOOTH, True)
         self.painter.setPen(QPen(self.theme.accent, 2.0))
         self.painter.setBrush(Qt.BrushStyle.NoBrush)
         radius = _RING / 2 + 1 + 2 + 1
@@ -304,7 +299,7 @@ class Draw:
         """A thin circle around what is being read."""
         if not (math.isfinite(x) and math.isfinite(y)):
             return
-        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self.painter.setRenderHint(_SMOOTH, True)
         self.painter.setPen(QPen(colour, 1.5))
         self.painter.setBrush(Qt.BrushStyle.NoBrush)
         self.painter.drawEllipse(QPointF(x, y), radius, radius)
@@ -326,5 +321,6 @@ class Draw:
         self.painter.save()
         self.painter.translate(x, y)
         self.painter.rotate(-angle)
-        self.text(0.0, off, text, colour, role=role, align="centre", keep=False)
+        turned = Draw(self.painter, self.theme)
+        turned.text(0.0, off, text, colour, role=role, align="centre", keep=False)
         self.painter.restore()

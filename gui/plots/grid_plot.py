@@ -358,7 +358,7 @@ class GridPlot(QWidget):
         painter.save()
         painter.translate(x + 3, y + 4)
         painter.rotate(-_SLANT)
-        draw.text(0, 0, text, colour, align="right", keep=False)
+        Draw(painter, draw.theme).text(0, 0, text, colour, align="right", keep=False)
         painter.restore()
 
     def y_labels(self, draw: Draw) -> None:

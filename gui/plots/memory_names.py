@@ -51,7 +51,8 @@ class MemoryNames:
                 break
         for line in curves.other_lengths:
             xs, ys = self.pixels(line, line.full_at)
-            if any(crosses(name, xs.tolist(), ys.tolist()) for name in draw.taken[first:]):
+            columns, rows = xs.tolist(), ys.tolist()
+            if any(crosses(name, columns, rows) for name in draw.taken[first:]):
                 continue
             known = len(draw.lines)
             draw.avoid(xs, ys)
@@ -188,22 +189,27 @@ class MemoryNames:
         rights = [place.right(), panel.px(users_of(self.estimate)) - 8]
         lowest, step = base - current.px(11), current.px(2)
         rows = [lowest - step * i for i in range(max(1, int((lowest - place.top()) // step)))]
-        for y, right in product(rows, rights):
-            left = right - draw.width(name, "caption_medium")
-            edge = at(panel.value_at(left), curves.memory_users, curves.memory.bytes) / memory_size()
-            if panel.py(edge) < y - current.px(7) and draw.text_if_free(
+        wide, high = draw.width(name, "caption_medium"), current.px(7)
+        # Below the curve where a name would begin.
+        reach = [(right, panel.py(self._memory_at(panel.value_at(right - wide))) + high) for right in rights]
+        for y, (right, below) in product(rows, reach):
+            if below < y and draw.text_if_free(
                 right, y, name, current.ink2, place, role="caption_medium", align="right"
             ):
                 return
         # A thin line of another length gives way where nothing else is free.
         for right in rights:
             plate = draw.rect_of(right, lowest, name, "caption_medium", "right").adjusted(-2, 1, 2, -1)
-            edge = at(panel.value_at(plate.left()), curves.memory_users, curves.memory.bytes) / memory_size()
+            edge = self._memory_at(panel.value_at(plate.left()))
             above = panel.py(edge) < plate.top() and place.left() < plate.left()
             if above and draw.vacant(plate):
                 draw.fill(plate, current.ledger_tint["kv_cache"])
                 draw.text(right, lowest, name, current.ink2, role="caption_medium", align="right")
                 return
+
+    def _memory_at(self, users: float) -> float:
+        """What the stack reaches there, as shown."""
+        return at(users, self.curves.memory_users, self.curves.memory.bytes) / memory_size()
 
 
 def until(x: FloatArray, y: FloatArray, stop: float) -> tuple[FloatArray, FloatArray]:

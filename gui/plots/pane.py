@@ -197,7 +197,7 @@ class Pane(QWidget):
         current = theme()
         widest = 0.0
         for panel in self.area.panels:
-            widest = max([widest, *(text_width(panel.y.text(v)) for v in panel.y.ticks)])
+            widest = max([widest, *(text_width(text) for _, text in panel.y.labels)])
         self._gutter = float(math.ceil(max(current.px(28), widest + 8)))
         below = current.px(17)
         size = self.area.size()
