@@ -63,22 +63,26 @@ class Costs:
         self._rates = {"compute": fitted.compute, "bandwidth": fitted.bandwidth, "link": fitted.link}
         self._launches = {"step": fitted.step, "sequence": fitted.step, "hop": 1.0 / fitted.link}
         self._layer = fitted.layer
+        self._least_read = 1.0 / load_work().most_bandwidth
 
-    def term(self, term: Term) -> FloatArray:
-        """One term, (2, K)."""
+    def of(self, term: Term) -> tuple[float, float]:
+        """Seconds of one unit of a term's work."""
         if term.microseconds:
-            return self.microseconds(term.microseconds) * term.seconds
+            return self._launch(term.microseconds), 0.0
         slower = term.penalty * (self.factor.prefill if term.bound == "compute" else self.factor.decode)
         slower /= self._rates.get(term.bound, 1.0)
         for name in term.fractions:
             slower /= self.profile.fractions[name]
-        least = 1.0 if term.bound == "compute" else 1.0 / load_work().most_bandwidth
-        return np.array([[max(least, slower)], [1.0]]) * term.seconds
+        least = 1.0 if term.bound == "compute" else self._least_read
+        return max(least, slower) / term.rate, 1.0 / term.rate
 
     def microseconds(self, name: str) -> FloatArray:
         """A launch cost in seconds, (2, 1); nothing at the bound."""
+        return np.array([[self._launch(name)], [0.0]])
+
+    def _launch(self, name: str) -> float:
         each = self.factor.decode * self._launches.get(name, self._layer)
-        return np.array([[1e-6 * each * self.profile.microseconds.get(name, 0.0)], [0.0]])
+        return 1e-6 * each * self.profile.microseconds.get(name, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,8 +95,9 @@ class LocalPlan:
 
     operators: Operators
     terms: tuple[Term, ...]
+    work: FloatArray  # (terms, K) of the terms
+    unit_seconds: FloatArray  # (terms,) expected, of one unit of that work
     profile: LocalProfile
-    each: FloatArray  # (terms, K) expected seconds per unit of a feature
     band: Spread
     setting: Setting
     always: FloatArray  # (2, K) seconds per unit of a feature
@@ -115,6 +120,11 @@ class LocalPlan:
     def stacked_names(self) -> tuple[str, ...]:
         """What has an axis of plans, behind the first one, where several stand side by side."""
         return ("always", "read", "read_copied", "host", "copied", "hop", "launch", "split", "spread")
+
+    @property
+    def each(self) -> FloatArray:
+        """Expected seconds (terms, K) per unit of a feature."""
+        return self.unit_seconds[:, None] * self.work
 
     @property
     def profile_name(self) -> str:
@@ -215,16 +225,15 @@ class LocalPlan:
         total = float(self.seconds(EXPECTED, *point)[0])
         work = self.features(*point)[:, 0]
         left = "host" if self._copies(work) else "copied"  # the way not taken
-        spent_each = (self.each @ work).tolist()
+        units = self.work @ work
+        spent_each = (self.unit_seconds * units).tolist()
         sums: dict[str, dict[str, float]] = {}
-        for term, spent in zip(self.terms, spent_each, strict=True):
+        for term, spent, done in zip(self.terms, spent_each, units.tolist(), strict=True):
             if term.place != left:
                 part = sums.setdefault(term.key, dict.fromkeys(_OF_A_PART, 0.0))
                 part[term.bound] += spent
-                if term.flops is not None:
-                    part["flops"] += float(term.flops @ work)
-                if term.bytes is not None:
-                    part["bytes"] += float(term.bytes @ work)
+                if term.bound != "launch":
+                    part["flops" if term.bound == "compute" else "bytes"] += done
         # Several devices at once shorten all of it alike; hand-overs and launches come on top.
         n, micro = self.setting.devices, float(work[-1])
         shorter = ((micro + n - 1) / (micro * n)) ** float(self.split[1, 0])
@@ -324,7 +333,7 @@ def _plan(
     layout = Layout(devices=tensor_parallel, verified=1 + drafted)
     draft = draft_of(arch, speculative)
     operators = operators_of(arch, precision.weights, precision.kv_cache, layout, draft)
-    terms = WorkList(
+    terms, work = WorkList(
         arch,
         operators,
         device,
@@ -337,23 +346,24 @@ def _plan(
     ).terms()
     fitted = calibration.it
     costs, band = Costs(profile, device, fitted), _band(profile.band(device), fitted)
-    each = np.stack([costs.term(term) for term in terms])  # (terms, 2, K)
+    each = np.array([costs.of(term) for term in terms]).T  # (2, terms)
 
     def all_of(where: str, reads: bool = False) -> FloatArray:
         """The sum (2, K) of what is done in one place; ``reads``: of the device's memory alone."""
-        here = [i for i, t in enumerate(terms) if t.place == where and (t.reads or not reads)]
-        return np.asarray(each[here].sum(axis=0))
+        here = [t.place == where and (t.reads or not reads) for t in terms]
+        return np.asarray((each * here) @ work)
 
     return LocalPlan(
         operators=operators,
         terms=terms,
+        work=work,
+        unit_seconds=each[0],
         profile=profile,
-        each=each[:, 0],
         band=band,
         setting=setting,
         always=all_of("always"),
         read=all_of("always", reads=True),
-        read_copied=all_of("copied", reads=True),
+        read_copied=all_of("copied", reads=True) if place.anything else np.zeros((2, work.shape[1])),
         host=all_of("host") if place.anything else None,
         copied=all_of("copied") if place.anything else None,
         hop=costs.microseconds("hop"),

@@ -51,21 +51,25 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """One summand: ``seconds`` per unit of each feature at full rate, divided by the ``fractions``.
+    """One summand: ``work`` per unit of each feature at a full ``rate``, divided by the ``fractions``.
 
-    ``microseconds`` names a launch cost instead; its ``seconds`` then count launches, and its
-    place in the bound is zero.  ``penalty`` is left out of the bound.
+    The work is FLOPs where the peak bounds it, else bytes.  ``microseconds`` names a launch cost instead;
+    then launches are counted, and the place in the bound is zero.  ``penalty`` is left out of the bound.
     """
 
     key: str  # text key below "operators."
     bound: Bound
     place: Place
-    seconds: FloatArray  # (K,)
+    work: FloatArray  # (K,)
+    rate: float  # units of work a second
     fractions: tuple[str, ...] = ()
     microseconds: str = ""
     penalty: float = 1.0
-    flops: FloatArray | None = None  # (K,)
-    bytes: FloatArray | None = None  # (K,)
+
+    @property
+    def seconds(self) -> FloatArray:
+        """Seconds (K,) per unit of each feature at the full rate."""
+        return self.work / self.rate
 
     @property
     def reads(self) -> bool:
@@ -146,12 +150,13 @@ class WorkList:
         tight = shapes.full_power_w_per_tflops / each if power and device.kind == "gpu" else 1.0
         self.narrow = (arch.hidden + shapes.narrow_hidden) / arch.hidden * tight**shapes.power_exponent
 
-    def terms(self) -> tuple[Term, ...]:
-        """All summands of a step."""
+    def terms(self) -> tuple[tuple[Term, ...], FloatArray]:
+        """All summands of a step, and their work (terms, K) in one array."""
         found: list[Term] = []
-        for index, row in enumerate(self.operators.rows):
-            flops = np.append(self.operators.flops[index], [0.0, 0.0])
-            moved = np.append(self.operators.bytes[index], [0.0, 0.0])
+        operators = self.operators
+        all_flops, all_moved = np.zeros((2, len(operators.rows), self.width))
+        all_flops[:, :PADDING], all_moved[:, :PADDING] = operators.flops, operators.bytes
+        for row, flops, moved in zip(operators.rows, all_flops, all_moved, strict=True):
             if row.tensor_class is not None:
                 found += self._matrix(row, row.tensor_class, flops, moved)
             elif row.kind == "attention_prefill":
@@ -164,13 +169,15 @@ class WorkList:
             elif row.key == "elementwise":
                 found.append(self._memory(row.key, moved, ("activations",)))
         found += self._launches()
-        return tuple(term for term in found if term.seconds.any())
+        work = np.array([term.work for term in found])
+        some = np.flatnonzero(work.any(axis=1))
+        return tuple(found[i] for i in some.tolist()), work[some]
 
     def _matrix(
         self, row: Operator, tensor_class: TensorClass, flops: FloatArray, moved: FloatArray
     ) -> Iterator[Term]:
         expert = tensor_class == "expert"
-        moved = moved * self._scale(expert)
+        moved *= self._scale(expert)
         if row.key != "head":
             moved[MICRO_BATCHES], moved[ONE] = moved[ONE], 0.0  # once a micro-batch
             flops[PADDING] = flops[TOKENS]
@@ -196,15 +203,14 @@ class WorkList:
         reads: tuple[str, ...],
         multiplies: tuple[str, ...],
     ) -> Iterator[Term]:
-        host = self.host
-        yield Term(key, "compute", "host", flops / host.peak_flops, ("host_multiply",), flops=flops)
-        read = moved / (host.memory_bandwidth_gbps * 1e9)
-        yield Term(key, "bandwidth", "host", read, ("host_read",), bytes=moved)
+        host, bandwidth = self.host, self.host.memory_bandwidth_gbps * 1e9
+        yield Term(key, "compute", "host", flops, host.peak_flops, ("host_multiply",))
+        yield Term(key, "bandwidth", "host", moved, bandwidth, ("host_read",))
         # The other way: over the link, then as everything else.
-        link = moved / min(link_bytes_per_second(self.device), host.memory_bandwidth_gbps * 1e9)
-        yield Term(key, "link", "copied", link, ("link",), bytes=moved)
-        yield Term(key, "compute", "copied", flops / self.peak, multiplies, "", self.narrow, flops)
-        yield Term(key, "bandwidth", "copied", moved / self.bandwidth, reads, bytes=moved)
+        link = min(link_bytes_per_second(self.device), bandwidth)
+        yield Term(key, "link", "copied", moved, link, ("link",))
+        yield Term(key, "compute", "copied", flops, self.peak, multiplies, "", self.narrow)
+        yield Term(key, "bandwidth", "copied", moved, self.bandwidth, reads)
 
     def _decode_attention(self, row: Operator, flops: FloatArray, moved: FloatArray) -> Iterator[Term]:
         share = self.place.cache
@@ -213,12 +219,9 @@ class WorkList:
             yield self._compute(row.key, flops * (1 - share), ("attention",))
             yield self._memory(row.key, moved * (1 - share), (fraction,), self._read_again())
         if share > 0:
-            read = moved * share / (self.host.memory_bandwidth_gbps * 1e9)
-            yield Term(row.key, "bandwidth", "always", read, ("host_read",), bytes=moved * share)
-            work = flops * share
-            yield Term(
-                row.key, "compute", "always", work / self.host.peak_flops, ("host_attention",), flops=work
-            )
+            bandwidth = self.host.memory_bandwidth_gbps * 1e9
+            yield Term(row.key, "bandwidth", "always", moved * share, bandwidth, ("host_read",))
+            yield self._host_attention(row.key, flops * share)
 
     def _prefill_attention(self, row: Operator, flops: FloatArray, moved: FloatArray) -> Iterator[Term]:
         latent = self._latent()
@@ -230,15 +233,12 @@ class WorkList:
             flops[HISTORY] = moved[HISTORY] = 0.0
         share = self.place.cache
         if share > 0:
-            work = flops * share
-            yield Term(
-                row.key, "compute", "always", work / self.host.peak_flops, ("host_attention",), flops=work
-            )
+            yield self._host_attention(row.key, flops * share)
         done = flops * (1 - share)
         yield self._compute(row.key, done, ("attention" if latent is None else "attention_latent",))
         pairs = done / self._flops_of_a_pair()  # of query and key, in all heads
         softmax = pairs * self.shapes.softmax_operations
-        yield Term(row.key, "compute", "always", softmax / self.scalar, ("softmax",), flops=softmax)
+        yield Term(row.key, "compute", "always", softmax, self.scalar, ("softmax",))
         if not self.fused:
             yield self._memory(row.key, pairs * self.shapes.score_bytes, ("scores",))
 
@@ -279,16 +279,15 @@ class WorkList:
             "crossing": self.place.crossings,
             "second_die_layer": float(operators.layers) if self.two_dies else 0.0,
         }
-        for name, count in counts.items():
-            each = np.zeros(self.width)
-            each[MICRO_BATCHES] = count
-            yield Term("overhead", "launch", "always", each, (), name)
-        step = np.zeros(self.width)
-        step[ONE] = 1.0
-        yield Term("overhead", "launch", "always", step, (), "step")
-        sequences = np.zeros(self.width)
-        sequences[SEQUENCES] = 1.0
-        yield Term("overhead", "launch", "always", sequences, (), "sequence")
+        each = [(name, MICRO_BATCHES, count) for name, count in counts.items() if count]
+        each += [("step", ONE, 1.0), ("sequence", SEQUENCES, 1.0)]
+        rows = np.zeros((len(each), self.width))
+        for row, (name, feature, count) in zip(rows, each, strict=True):
+            row[feature] = count
+            yield Term("overhead", "launch", "always", row, 1.0, (), name)
+
+    def _host_attention(self, key: str, flops: FloatArray) -> Term:
+        return Term(key, "compute", "always", flops, self.host.peak_flops, ("host_attention",))
 
     def _compute(
         self,
@@ -299,7 +298,7 @@ class WorkList:
         bits: float = _WIDE,
     ) -> Term:
         peak = self.peak if bits < _WIDE else self.wide_peak
-        return Term(key, "compute", "always", flops / peak, fractions, "", penalty, flops)
+        return Term(key, "compute", "always", flops, peak, fractions, "", penalty)
 
     def _memory(self, key: str, moved: FloatArray, fractions: tuple[str, ...], penalty: float = 1.0) -> Term:
-        return Term(key, "bandwidth", "always", moved / self.bandwidth, fractions, "", penalty, bytes=moved)
+        return Term(key, "bandwidth", "always", moved, self.bandwidth, fractions, "", penalty)

@@ -39,6 +39,8 @@ def placement(arch: Architecture, engine: Engine, device: Accelerator) -> Placem
         return Placement()
     layers = arch.layers
     asked = layers + 1 if engine.n_gpu_layers is None else engine.n_gpu_layers
+    if asked > layers and not engine.n_cpu_moe and not engine.kv_on_host:
+        return Placement()
     left = max(0, layers - asked)
     mixtures = [
         isinstance(group.channel_mixer, MixtureOfExperts) for group in arch.groups for _ in range(group.count)

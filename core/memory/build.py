@@ -56,6 +56,13 @@ def plan_of_many(scenario: Scenario) -> MemoryPlan:
     return _with_reserve(_rules_of(scenario.engine.name)(scenario), scenario)
 
 
+def plan_once(scenario: Scenario) -> MemoryPlan:
+    """``plan_memory`` of one of many scenarios: what follows asks for this very object, later nobody does."""
+    if not (_latest and _latest[0][0] is scenario):
+        _latest[:] = [(scenario, _rules_of(scenario.engine.name)(scenario))]
+    return plan_memory(scenario)
+
+
 def ignores(scenario: Scenario, path: str) -> bool:
     """Whether an input is known to change nothing in the plan."""
     return (

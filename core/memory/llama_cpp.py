@@ -125,14 +125,48 @@ def _buffers(asked: _Asked) -> tuple[tuple[Buffers, ...], int]:
     arch, engine = scenario.model.architecture, scenario.engine
     sizes = file_sizes(scenario)
     dealt = parts(scenario)
-    caches = layer_caches(scenario)
-    found = tuple(_of_device(scenario, sizes, caches, part, len(dealt)) for part in dealt)
+    kept = _kept(_Keeps(arch, asked.family, engine, asked.precision.kv_cache, len(dealt), scenario))
+    each = zip(dealt, kept.devices, strict=True)
+    found = tuple(_of_device(scenario, sizes, kept, part, cache) for part, cache in each)
     # A tied table lies on the device as the output and on the host as the table.
     tied_copy = _output_bytes(sizes) if arch.tied_embeddings and arch.layers in dealt[-1] else 0
     host = sizes.bytes + tied_copy - sum(b.model for b in found)
-    cells = context_cells(engine)
-    cached = sum(n * (math.ceil(c.token * cells) + c.window + c.state) for n, c in _counted(caches))
-    return found, host + max(0, cached - sum(b.cache for b in found))
+    return found, host + max(0, kept.total - sum(b.cache for b in found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Keeps:
+    """What the caches depend on; many weight formats are asked about the same."""
+
+    architecture: Architecture
+    family: str
+    engine: Engine
+    cache: str
+    devices: int
+    scenario: Scenario = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Bytes of a token, and of windows and states, on each device; bytes of all; cells of each mask."""
+
+    devices: tuple[tuple[int, int], ...]
+    total: int
+    cells: dict[int | None, int]
+
+
+@lru_cache(maxsize=128)
+def _kept(keeps: _Keeps) -> _Kept:
+    scenario, engine = keeps.scenario, keeps.engine
+    caches, cells = layer_caches(scenario), context_cells(engine)
+    devices = []
+    for part in parts(scenario):
+        inside = [caches[layer] for layer in part if layer < len(caches) and not engine.kv_on_host]
+        counted = _counted(inside)
+        token = math.ceil(sum((n * c.token for n, c in counted), Fraction(0)))
+        devices.append((token, sum(n * (c.window + c.state) for n, c in counted)))
+    total = sum(n * (math.ceil(c.token * cells) + c.window + c.state) for n, c in _counted(caches))
+    return _Kept(tuple(devices), total, mask_cells(scenario, window_cells))
 
 
 def _counted(caches: Sequence[LayerCache]) -> list[tuple[int, LayerCache]]:
@@ -147,7 +181,7 @@ def _output_bytes(sizes: GgufSizes) -> int:
 
 
 def _of_device(
-    scenario: Scenario, sizes: GgufSizes, caches: list[LayerCache], part: range, devices: int
+    scenario: Scenario, sizes: GgufSizes, kept: _Kept, part: range, cache: tuple[int, int]
 ) -> Buffers:
     engine, layers = scenario.engine, len(sizes.layers)
     model = 0
@@ -158,11 +192,8 @@ def _of_device(
         else:
             stay = sizes.layers[layer].experts if layer < engine.n_cpu_moe else 0
             model += sizes.layers[layer].total - stay
-    inside = [caches[layer] for layer in part if layer < layers and not engine.kv_on_host]
-    token = math.ceil(sum((n * c.token for n, c in _counted(inside)), Fraction(0)))
-    bounded = sum(c.window + c.state for c in inside)
-    cells = mask_cells(scenario, window_cells)
-    compute = compute_bytes(scenario, part, devices, cells) if part else 0
+    token, bounded = cache
+    compute = compute_bytes(scenario, part, len(kept.devices), kept.cells) if part else 0
     return Buffers(model, token * context_cells(engine) + bounded, token, bounded, compute)
 
 

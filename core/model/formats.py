@@ -5,6 +5,7 @@ format has the same bits everywhere.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,7 +13,7 @@ from functools import lru_cache
 
 from core.errors import NotFound, Problem
 from core.model.gguf_mix import Mixture, is_outside
-from core.model.gguf_tensors import GgufTensor, gguf_tensors
+from core.model.gguf_tensors import GgufTensor, gguf_tensors, outside_tensors, tensors_of_group
 from core.spec.architecture import Architecture
 from core.spec.formats import WEIGHT_FORMATS, TensorClass, WeightFormat, gguf_key
 from core.spec.gguf_types import BASE_TYPE, TENSOR_TYPES
@@ -51,36 +52,105 @@ def gguf_sizes(arch: Architecture, file_type: str) -> GgufSizes:
     """Sizes of ``arch`` in a file type such as "Q4_K_M".  Raises NotFound for an unknown type."""
     if file_type not in BASE_TYPE:
         raise NotFound(Problem("format_unknown", ("precision.weights",), {"format": file_type}))
-    elements: dict[TensorClass, int] = {}
-    stored: dict[TensorClass, Stored] = {}
-    totals: list[Stored] = [0] * arch.layers
-    experts: list[Stored] = [0] * arch.layers
+    file = _File(arch, file_type)
     outside: dict[str, int] = {}
-    for tensor, size in _stored_tensors(arch, file_type):
-        cls = tensor.tensor_class
-        elements[cls] = elements.get(cls, 0) + tensor.elements
-        stored[cls] = stored.get(cls, 0) + size
-        if is_outside(tensor):
-            outside[tensor.name] = _bytes_of(size)
-            continue
-        totals[tensor.layer] += size
-        if cls == "expert":
-            experts[tensor.layer] += size
+    beside, groups = _tensors(arch)
+    for tensor in beside:
+        size = file.size(tensor, file.mixture.type_of(tensor))
+        file.add(tensor, 1, size)
+        outside[tensor.name] = _bytes_of(size)
+    layers: list[LayerBytes] = []
+    for tensors, places in groups:
+        layers += file.layers(tensors, places)
+    elements = file.elements
     return GgufSizes(
-        {cls: Fraction(stored[cls]) / (_ROW * elements[cls]) for cls in elements},
-        tuple(LayerBytes(_bytes_of(t), _bytes_of(e)) for t, e in zip(totals, experts, strict=True)),
+        {cls: Fraction(file.stored[cls], _ROW * elements[cls]) for cls in elements},
+        tuple(layers),
         outside,
         sum(elements.values()),
     )
 
 
+_Group = tuple[tuple[GgufTensor, ...], range]  # of its first layer; its layers
+
+
+@lru_cache(maxsize=32)
+def _tensors(arch: Architecture) -> tuple[tuple[GgufTensor, ...], tuple[_Group, ...]]:
+    """Tensors outside the layers, and of each group: the same in every file type."""
+    groups: list[_Group] = []
+    first = 0
+    for group in arch.groups:
+        places = range(first, first + group.count)
+        groups.append((tensors_of_group(group, first, arch.hidden), places))
+        first = places.stop
+    return outside_tensors(arch), tuple(groups)
+
+
+class _File:
+    """Adds up what the tensors of a file take; groups of layers in their order."""
+
+    def __init__(self, arch: Architecture, file_type: str) -> None:
+        self.mixture, self._found = Mixture(arch, file_type), _found_bits(arch, gguf_key(file_type))
+        self.elements: dict[TensorClass, int] = {}
+        self.stored: dict[TensorClass, Stored] = {}
+
+    def size(self, tensor: GgufTensor, kind: str) -> Stored:
+        """What a tensor takes as a type."""
+        bits = self._found.get(tensor.tensor_class)
+        return tensor.elements * (_ROW_BITS[kind] if bits is None else bits * _ROW)
+
+    def add(self, tensor: GgufTensor, count: int, size: Stored) -> None:
+        """So many tensors of one kind, all of the same size."""
+        cls = tensor.tensor_class
+        self.elements[cls] = self.elements.get(cls, 0) + count * tensor.elements
+        self.stored[cls] = self.stored.get(cls, 0) + count * size
+
+    def layers(self, tensors: tuple[GgufTensor, ...], places: range) -> list[LayerBytes]:
+        """Layers that have the same tensors; few of these change their type from layer to layer."""
+        mixture, fixed, varying = self.mixture, _Sum(), list[GgufTensor]()
+        for tensor in tensors:
+            if mixture.varies(tensor):
+                varying.append(tensor)
+                continue
+            size = self.size(tensor, mixture.type_of(tensor))
+            self.add(tensor, len(places), size)
+            fixed.add(tensor, size)
+        if not varying:
+            return [fixed.bytes] * len(places)
+        types = [tuple(mixture.type_at(tensor, layer) for tensor in varying) for layer in places]
+        known: dict[tuple[str, ...], LayerBytes] = {}
+        for kinds, times in Counter(types).items():
+            whole = _Sum(fixed.total, fixed.experts)
+            for tensor, kind in zip(varying, kinds, strict=True):
+                size = self.size(tensor, kind)
+                self.add(tensor, times, size)
+                whole.add(tensor, size)
+            known[kinds] = whole.bytes
+        return [known[kinds] for kinds in types]
+
+
+@dataclass(slots=True)
+class _Sum:
+    """What the tensors of a layer take."""
+
+    total: Stored = 0
+    experts: Stored = 0
+
+    def add(self, tensor: GgufTensor, size: Stored) -> None:
+        self.total += size
+        if tensor.tensor_class == "expert":
+            self.experts += size
+
+    @property
+    def bytes(self) -> LayerBytes:
+        return LayerBytes(_bytes_of(self.total), _bytes_of(self.experts))
+
+
 def _stored_tensors(arch: Architecture, file_type: str) -> Iterator[tuple[GgufTensor, Stored]]:
-    """The tensors of a file, each with what it takes."""
-    mixture, found = Mixture(arch, file_type), _found_bits(arch, gguf_key(file_type))
+    """The tensors of a file one by one, each with what it takes."""
+    file = _File(arch, file_type)
     for tensor in gguf_tensors(arch):
-        kind = mixture.type_of(tensor)
-        bits = found.get(tensor.tensor_class)
-        yield tensor, tensor.elements * (_ROW_BITS[kind] if bits is None else bits * _ROW)
+        yield tensor, file.size(tensor, file.mixture.type_of(tensor))
 
 
 def _bytes_of(stored: Stored) -> int:

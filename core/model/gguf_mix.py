@@ -5,6 +5,8 @@ Files made by others may override them tensor by tensor; a file at hand is read 
 (core.importers.gguf).
 """
 
+from functools import lru_cache
+
 from core.model.gguf_tensors import OUTSIDE, GgufTensor
 from core.spec.architecture import Architecture, Attention, LatentAttention, MixtureOfExperts
 from core.spec.gguf_types import BASE_TYPE, TENSOR_TYPES
@@ -65,6 +67,8 @@ _UNTIED_EMBEDDING = {
     **dict.fromkeys(("IQ2_S", "IQ2_M", "IQ3_XXS"), "IQ3_S"),
     **dict.fromkeys(("TQ1_0", "TQ2_0"), "Q4_K"),
 }
+# Conditions that hold for all layers of a model, or for none.
+_ALIKE = ("always", "grouped")
 # Where a row is no multiple of a type's block.
 _FALLBACK = {
     **dict.fromkeys(["IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S", "IQ4_XS"], "IQ4_NL"),
@@ -75,6 +79,7 @@ _FALLBACK = {
 }
 
 
+@lru_cache(maxsize=2048)
 def _category(name: str) -> str:
     """The role that the rules go by; "" for tensors that get the base type."""
     if name in ("output.weight", "token_embd.weight", "per_layer_token_embd.weight"):
@@ -118,15 +123,31 @@ class Mixture:
         )
         self.values_seen = self.downs_seen = 0
 
+    def varies(self, tensor: GgufTensor) -> bool:
+        """Whether the same tensor of another layer may get another type."""
+        if not tensor.matrix or TENSOR_TYPES[self.base].block == 1:
+            return False
+        role = _category(tensor.name)
+        if self.file_type in _LOWEST:
+            return role == "down"
+        if role == "up":
+            return self.file_type == "IQ3_XS"
+        rules = {"value": _VALUE, "down": _DOWN}.get(role, {})
+        return self.file_type in rules and rules[self.file_type][0] not in _ALIKE
+
     def type_of(self, tensor: GgufTensor) -> str:
         """Name of the tensor's type."""
+        return self.type_at(tensor, tensor.layer)
+
+    def type_at(self, tensor: GgufTensor, layer: int) -> str:
+        """Name of the type of such a tensor in another layer."""
         if not tensor.matrix:
             return "F32"
         if TENSOR_TYPES[self.base].block == 1:
             return self.base
-        return _fitting(self._chosen(tensor), tensor.columns)
+        return _fitting(self._chosen(tensor, layer), tensor.columns)
 
-    def _chosen(self, tensor: GgufTensor) -> str:
+    def _chosen(self, tensor: GgufTensor, layer: int) -> str:
         role = _category(tensor.name)
         if role == "output" or (role == "embedding" and self.tied):
             return self._output(tensor)
@@ -140,14 +161,14 @@ class Mixture:
             case "value":
                 return self._value()
             case "down":
-                return self._down(tensor.layer)
+                return self._down(layer)
             case "key" if self.experts == 8:
                 return "Q8_0"
             case "key" | "query":
                 return _QUERY_KEY.get(self.file_type, self.base)
             case "attention_output":
                 return self._attention_output()
-            case "up" if self.file_type == "IQ3_XS" and not self._edge(tensor.layer):
+            case "up" if self.file_type == "IQ3_XS" and not self._edge(layer):
                 return "IQ3_XXS"
         return self.base
 
@@ -202,17 +223,22 @@ class Mixture:
         return then if self._holds(condition, place, count) else otherwise or self.base
 
     def _holds(self, condition: str, place: int, count: int) -> bool:
-        more = place < count // 8 or place >= 7 * count // 8 or (place - count // 8) % 3 == 2
-        return {
-            "always": True,
-            "grouped": self.sharing >= 4,
-            "more_bits": more,
-            "first_two": place < 2,
-            "first_four": place < 4,
-            "first_eighth": place < count // 8,
-            "first_sixteenth": place < count // 16,
-            "first_eighth_or_mixtral": place < count // 8 or (self.experts == 8 and more),
-        }[condition]
+        match condition:
+            case "always":
+                return True
+            case "grouped":
+                return self.sharing >= 4
+            case "first_two":
+                return place < 2
+            case "first_four":
+                return place < 4
+            case "first_sixteenth":
+                return place < count // 16
+        eighth = count // 8
+        more = place < eighth or place >= 7 * count // 8 or (place - eighth) % 3 == 2
+        if condition == "more_bits":
+            return more
+        return place < eighth or (condition == "first_eighth_or_mixtral" and self.experts == 8 and more)
 
 
 def _fitting(name: str, columns: int) -> str:

@@ -206,15 +206,29 @@ def _outside_layers(arch: Architecture) -> Iterator[_Part]:
     yield _vector("norms", "norm", arch.final_norm_parameters + (arch.vocabulary if arch.head_bias else 0))
 
 
+def outside_tensors(arch: Architecture) -> tuple[GgufTensor, ...]:
+    """Tensors outside the layers."""
+    return tuple(
+        GgufTensor(name, cls, OUTSIDE, columns, elements, matrix, stacked)
+        for name, cls, columns, elements, matrix, stacked in _outside_layers(arch)
+        if elements
+    )
+
+
+def tensors_of_group(group: LayerGroup, first: int, hidden: int) -> tuple[GgufTensor, ...]:
+    """The tensors of the first of a group's layers, which has the number ``first``; the others are alike."""
+    return tuple(
+        GgufTensor(f"blk.{first}.{name}", cls, first, columns, elements, matrix, stacked)
+        for name, cls, columns, elements, matrix, stacked in _layer(group, hidden)
+        if elements
+    )
+
+
 def gguf_tensors(arch: Architecture) -> Iterator[GgufTensor]:
     """Tensors outside the layers, then those of each layer, in the order in which types are chosen."""
-    for name, cls, columns, elements, matrix, stacked in _outside_layers(arch):
-        if elements:
-            yield GgufTensor(name, cls, OUTSIDE, columns, elements, matrix, stacked)
+    yield from outside_tensors(arch)
     layer = 0
     for group in arch.groups:
-        parts = [part for part in _layer(group, arch.hidden) if part[3]]
         for _ in range(group.count):
-            for name, cls, columns, elements, matrix, stacked in parts:
-                yield GgufTensor(f"blk.{layer}.{name}", cls, layer, columns, elements, matrix, stacked)
+            yield from tensors_of_group(group, layer, arch.hidden)
             layer += 1

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from core.latency.textbook import TextbookPlan
-from core.memory.build import plan_memory
+from core.memory.build import plan_once
 from core.memory.capacity import starts
 from core.memory.plan import MemoryPlan
 from core.pauses import pause
@@ -94,7 +94,7 @@ def settled(base: Scenario, combination: Combination, short: Shortfall) -> Short
 def _ready(base: Scenario, combination: Combination) -> _Ready | Shortfall:
     scenario = combination.scenario(base)
     pause()
-    memory = plan_memory(scenario)
+    memory = plan_once(scenario)
     if not starts(scenario):
         needed = sum(memory.fixed.values())
         if memory.pool <= 0:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from core.catalog.models import CatalogModel, all_models, load_model
 from core.errors import InferometerError
-from core.memory.build import plan_memory
+from core.memory.build import plan_once
 from core.memory.capacity import LONGEST, longest
 from core.memory.device import driver_total_bytes
 from core.planning.offers import Offer, Shortfall, nearness
@@ -169,7 +169,7 @@ def _combinations(base: Scenario) -> Iterator[Combination]:
 
 
 def _longest(scenario: Scenario) -> int:
-    plan = plan_memory(scenario)
+    plan = plan_once(scenario)
     work = scenario.workload
     users = work.users if work.load == "users" else 1
     most = longest(plan, users, work.shared_prefix_tokens)

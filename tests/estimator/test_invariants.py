@@ -105,6 +105,10 @@ def test_finite_and_in_order(model):
         if isinstance(plan, LocalPlan):
             least = np.stack([term.seconds * (not term.microseconds) for term in plan.terms])
             assert (plan.each * ROUNDING >= least).all(), told(one)
+            here = np.array([term.place == "always" for term in plan.terms])
+            sums = np.stack([plan.each[here].sum(axis=0), least[here].sum(axis=0)])
+            assert plan.always == pytest.approx(sums, rel=1e-12), told(one)
+            assert (plan.work == np.stack([term.work for term in plan.terms])).all(), told(one)
 
 
 @pytest.mark.parametrize("model", MODELS)
