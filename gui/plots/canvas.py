@@ -27,6 +27,7 @@ class Canvas(QWidget):
         self._next: QPixmap | None = None  # under way, in steps
         self._left: list[Callable[[Draw], None]] = []
         self._taken: list[QRectF] = []
+        self._strength = 1.0
         self._turn = QTimer(self, singleShot=True, interval=0)
         self._turn.timeout.connect(self._step)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
@@ -48,6 +49,12 @@ class Canvas(QWidget):
         self._next = self._blank(self._kept.devicePixelRatio())
         self._left, self._taken = list(self.steps()), []
         self._turn.start()
+
+    def set_strength(self, strength: float) -> None:
+        """Let the picture step back, or not (1): an effect of Qt would paint all of it twice."""
+        if strength != self._strength:
+            self._strength = strength
+            self.update()
 
     @property
     def busy(self) -> bool:
@@ -92,6 +99,9 @@ class Canvas(QWidget):
                 with QPainter(kept) as inner:
                     self.still(Draw(inner, theme()))
                 self._kept = kept
+            if self._strength < 1.0:
+                painter.fillRect(self.rect(), theme().canvas)
+                painter.setOpacity(self._strength)
             painter.drawPixmap(0, 0, self._kept)
             self.moving(Draw(painter, theme()))
 

@@ -3,6 +3,9 @@
 One time axis under all panels; the operating line is the moment of the replay.
 """
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 import numpy as np
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent
@@ -12,13 +15,13 @@ from core.quantities import FloatArray
 from core.units import show_count, time_in
 from core.words import Words, percent
 from gui.plots import time_axis
-from gui.plots.canvas import Canvas, Frame, dots, fill_under, polygon_of, rings, steps, stroke, thinned
+from gui.plots.canvas import Canvas, Frame, fill_under, polygon_of, rings, steps, stroke, thinned
 from gui.plots.draw import FLAG_HEIGHT, Align, Draw
 from gui.plots.scales import Axis, count_axis, value_axis
+from gui.plots.wait_marks import PORTIONS, Marks, marks_of, waits_of
 from gui.theme import mix, theme
 from gui.work.simulation import Shot
 
-_MOST_POINTS = 1500
 _LEAST_HITS = 0.005  # of the prompts: less is not worth a panel
 _FAR_TARGET = 3.0  # times the slowest: a target beyond is not in the plot
 _LOW = 84  # px: a lower panel has fewer lines
@@ -37,6 +40,10 @@ class OverTime(Canvas):
         self.now: float | None = None
         self._frames: list[Frame] = []
         self._names: list[tuple[QRectF, str, QColor]] = []  # which no line crosses
+        # The same of what is being painted, until all of it is there.
+        self._laid: list[Frame] = []
+        self._named: list[tuple[QRectF, str, QColor]] = []
+        self._marks: Marks | None = None
         self.small = False
         self._pointer: float | None = None
         self._held = False
@@ -49,7 +56,7 @@ class OverTime(Canvas):
     def show_shot(self, shot: Shot | None) -> None:
         """Show a run as far as it has come."""
         self.shot = shot
-        self.refill()
+        self.renew()
 
     def set_time(self, seconds: float | None) -> None:
         """Move the line."""
@@ -86,19 +93,20 @@ class OverTime(Canvas):
 
     # -- places ----------------------------------------------------------------------------------
 
-    def _lay_out(self) -> None:
+    def _lay_out(self) -> list[Frame]:
         t, end = theme(), self.end
         left, right = float(t.px(36)), float(self.width() - 1)
         below, gap, head = t.px(18), t.px(14), t.px(18)
         shares = [1.15, 0.9, 1.0, *(0.6 for _ in self._more())]
         flag = t.px(19)
         room = max(60.0, self.height() - below - flag - gap * (len(shares) - 1))
-        top, self._frames = float(flag), []
+        top, frames = float(flag), list[Frame]()
         for share in shares:
             high = room * share / sum(shares)
             rect = QRectF(left, round(top), max(20.0, right - left), round(high))
-            self._frames.append(Frame(rect, 0.0, end, headroom=head))
+            frames.append(Frame(rect, 0.0, end, headroom=head))
             top += high + gap
+        return frames
 
     @property
     def panels(self) -> int:
@@ -119,25 +127,34 @@ class OverTime(Canvas):
 
     def still(self, draw: Draw) -> None:
         """All panels and the axis."""
-        self._lay_out()
-        self._names = []
-        for frame in self._frames[1:2]:
-            frame.y = _PERCENT
+        for step in self.steps():
+            step(draw)
+
+    def steps(self) -> Sequence[Callable[[Draw], None]]:
+        """Each takes a few milliseconds where a run has thousands of requests."""
         if self.shot is None or not len(self.shot.result.over.time):
-            self._empty(draw)
-            return
-        self._requests(draw, self._frames[0])
-        self._cache(draw, self._frames[1])
-        self._first_tokens(draw, self._frames[2])
-        for frame, name in zip(self._frames[3:], self._more(), strict=True):
-            (self._preempted if name == "preempted" else self._hits)(draw, frame)
-        self._axis(draw)
+            return (self._empty,)
+        marks = (partial(self._paint_marks, place) for place in range(PORTIONS))
+        more = [self._preempted if name == "preempted" else self._hits for name in self._more()]
+        courses = (partial(self._paint_course, course, 3 + place) for place, course in enumerate(more))
+        found: list[Callable[[Draw], None]] = [self._requests, self._cache, self._first_tokens]
+        return (*found, *marks, self._first_words, *courses, self._axis, self._end)
+
+    def _start(self) -> None:
+        self._laid, self._named, self._marks = self._lay_out(), [], None
+
+    def _end(self, _draw: Draw) -> None:
+        """What stands over the picture belongs to the new one from now on."""
+        self._frames, self._names = self._laid, self._named
 
     def _empty(self, draw: Draw) -> None:
+        self._start()
+        self._laid[1].y = _PERCENT
         names = ("simulating.requests", "simulating.cache", "simulating.first_token")
-        for frame, name in zip(self._frames, names, strict=False):
+        for frame, name in zip(self._laid, names, strict=False):
             frame.grid(draw, labels=False)
             self._title(draw, frame, self._words(name, unit="s"))
+        self._end(draw)
 
     def _title(self, draw: Draw, frame: Frame, text: str) -> None:
         t = draw.theme
@@ -147,17 +164,19 @@ class OverTime(Canvas):
         self, draw: Draw, x: float, y: float, text: str, colour: QColor, align: Align = "left"
     ) -> QRectF:
         place = draw.text(x, y, text, colour, role="caption_medium", align=align)
-        self._names.append((place, text, colour))
+        self._named.append((place, text, colour))
         return place
 
     def _curve(self, ys: FloatArray) -> tuple[FloatArray, FloatArray]:
         assert self.shot is not None
         over = self.shot.result.over
-        xs, ys = thinned(over.time, ys, 0.0, self.end, max(100, round(self._frames[0].rect.width() / 2.0)))
+        xs, ys = thinned(over.time, ys, 0.0, self.end, max(100, round(self._laid[0].rect.width() / 2.0)))
         return steps(xs, ys, self.shot.result.seconds)
 
-    def _requests(self, draw: Draw, frame: Frame) -> None:
+    def _requests(self, draw: Draw) -> None:
         assert self.shot is not None
+        self._start()
+        frame = self._laid[0]
         t, over = draw.theme, self.shot.result.over
         blue, orange = t.series_colour(1), t.series_colour(2)
         most = max(1.0, float((over.running + over.waiting).max(initial=1.0)))
@@ -178,8 +197,9 @@ class OverTime(Canvas):
         right = place.left() - 16
         self._name(draw, right, y, self._words("simulating.waiting"), _readable(orange), "right")
 
-    def _cache(self, draw: Draw, frame: Frame) -> None:
+    def _cache(self, draw: Draw) -> None:
         assert self.shot is not None
+        frame = self._laid[1]
         t, over = draw.theme, self.shot.result.over
         frame.y = _PERCENT
         frame.grid(draw)
@@ -190,13 +210,12 @@ class OverTime(Canvas):
         draw.line(frame.rect.left(), full, frame.rect.right(), full, t.ink, 1.5)
         self._title(draw, frame, self._words("simulating.cache"))
 
-    def _first_tokens(self, draw: Draw, frame: Frame) -> None:
+    def _first_tokens(self, draw: Draw) -> None:
         assert self.shot is not None
-        t, fates = draw.theme, self.shot.fates
-        known = np.flatnonzero(np.isfinite(fates.first))
-        at, took = fates.arrival[known], (fates.first - fates.arrival)[known]
+        frame, t = self._laid[2], draw.theme
         target = self.shot.scenario.targets.time_to_first_token_s
-        most = float(took.max(initial=0.0))
+        waits = waits_of(self.shot.fates, target)
+        most = waits.most
         near = (
             target is not None and 1.15 * target <= _FAR_TARGET * most
         )  # else it would press all points flat
@@ -204,20 +223,24 @@ class OverTime(Canvas):
         unit, factor = ("ms", 1e3) if top < 1.0 else ("s", 1.0)
         frame.y = value_axis(top * factor, low=True, flat=frame.rect.height() < t.px(_LOW))
         frame.grid(draw)
-        missed = took > target if target is not None else np.zeros(len(took), dtype=bool)
-        again = fates.preempted[known] > 0
-        chosen, each = _chosen(at, took, self.end)
-        size = 5.5 if len(chosen) < 600 else 4.0
-        for twice in (False, True):  # squares: they had to leave the cache
-            for state, colour in ((False, t.curve), (True, t.warn)):
-                rows = chosen[(missed[chosen] == state) & (again[chosen] == twice)]
-                points = frame.points(at[rows], took[rows] * factor)
-                (dots if state else rings)(draw, points, colour, size, square=twice)
+        self._marks = marks_of(waits, frame, (unit, factor), t)
+
+    def _paint_marks(self, place: int, draw: Draw) -> None:
+        assert self._marks is not None
+        for portion in self._marks.portions[place : place + 1]:
+            portion.paint(draw)
+
+    def _first_words(self, draw: Draw) -> None:
+        assert self.shot is not None and self._marks is not None
+        frame, t, marks = self._laid[2], draw.theme, self._marks
+        unit, factor = marks.scale
+        target = self.shot.scenario.targets.time_to_first_token_s
         title = self._words("simulating.first_token", unit=unit)
-        if each > 1:
-            title = f"{title.split(' · ')[0]} · {self._words('simulating.points_of', n=show_count(each))}"
+        if marks.each > 1:
+            said = self._words("simulating.points_of", n=show_count(marks.each))
+            title = f"{title.split(' · ')[0]} · {said}"
         self._title(draw, frame, title)
-        if again.any():
+        if marks.squares:
             right = frame.rect.right()
             y = frame.rect.top() + t.px(6)
             place = draw.text(right, y, self._words("simulating.preempted_mark"), t.ink3, align="right")
@@ -228,6 +251,9 @@ class OverTime(Canvas):
             draw.line(frame.rect.left(), y, frame.rect.right(), y, t.good, 1.2, (4, 3))
             said = f"≤ {time_in(target, unit)}".removesuffix(".00")
             draw.text_if_free(frame.rect.right(), y - t.px(8), said, t.good, frame.rect, align="right")
+
+    def _paint_course(self, course: Callable[[Draw, Frame], None], place: int, draw: Draw) -> None:
+        course(draw, self._laid[place])
 
     def _preempted(self, draw: Draw, frame: Frame) -> None:
         assert self.shot is not None
@@ -251,13 +277,13 @@ class OverTime(Canvas):
         self._title(draw, frame, title)
 
     def _axis(self, draw: Draw) -> None:
-        t, frame = draw.theme, self._frames[-1]
+        t, frame = draw.theme, self._laid[-1]
         end = self.end
         unit, length = time_axis.unit_of(end)
         found = time_axis.ticks(0.0, end, max(3, min(10, round(frame.rect.width() / t.px(90)))))
         y = frame.rect.bottom() + t.px(11)
         last = draw.text(frame.rect.right(), y, f"{_end_text(end, length)} {unit}", t.ink3, align="right")
-        for panel in self._frames:
+        for panel in self._laid:
             for value in found:
                 x = min(max(panel.px(value), panel.rect.left() + 0.5), panel.rect.right() - 0.5)
                 draw.line(x, panel.rect.bottom() - 4, x, panel.rect.bottom(), t.axis)
@@ -284,9 +310,9 @@ class OverTime(Canvas):
             draw.text(left + 6, box.center().y(), said, t.ink2)
         if self.now is None:
             return
-        x = first.px(min(self.now, self.end))
+        x = first.px(min(self.now, first.x1))
         top = first.rect.top() - t.px(18)
-        draw.flag(x, top, time_axis.clock(self.now, self.end), QRectF(first.rect).adjusted(0, -20, 0, 0))
+        draw.flag(x, top, time_axis.clock(self.now, first.x1), QRectF(first.rect).adjusted(0, -20, 0, 0))
         for frame in self._frames:
             start = top + FLAG_HEIGHT * t.scale if frame is first else frame.rect.top()
             draw.line(x, start, x, frame.rect.bottom(), t.accent)
@@ -357,17 +383,3 @@ def _end_text(end: float, unit: float) -> str:
     """The end of the axis with as many digits as tell it from the last tick."""
     value = end / unit
     return f"{value:,.0f}" if value >= 20 or abs(value - round(value)) < 0.01 else f"{value:.1f}"
-
-
-def _chosen(at: FloatArray, took: FloatArray, end: float) -> tuple[np.ndarray, float]:
-    """Rows that are painted, and how many requests stand behind one: the slowest of each stretch is."""
-    count = len(at)
-    if count <= _MOST_POINTS:
-        return np.arange(count), 1.0
-    columns = _MOST_POINTS // 2
-    column = np.minimum((at / max(end, 1e-12) * columns).astype(np.int64), columns - 1)
-    order = np.lexsort((took, column))
-    last = np.flatnonzero(np.diff(column[order], append=-1))
-    first = np.append(0, last[:-1] + 1)
-    rows = np.unique(np.concatenate([order[last], order[(first + last) // 2]]))
-    return rows, count / max(1, len(rows))

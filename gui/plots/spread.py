@@ -1,5 +1,8 @@
 """How requests fared: the share of them within a time; first token, per token, whole answer."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QMouseEvent
@@ -26,6 +29,7 @@ class Spread(Canvas):
         self._words = words
         self._shot: Shot | None = None
         self._drawn: list[tuple[Frame, str, FloatArray, float]] = []  # frame, kind, sorted s, factor
+        self._drawing: list[tuple[Frame, str, FloatArray, float]] = []  # until all three are there
         self._pointer: QPointF | None = None
         self.setMouseTracking(True)
         self.setAccessibleName(words("simulating.spread.title"))
@@ -33,21 +37,34 @@ class Spread(Canvas):
     def show_shot(self, shot: Shot | None) -> None:
         """Show a run."""
         self._shot, self._pointer = shot, None
-        self.refill()
+        self.renew()
 
     def still(self, draw: Draw) -> None:
         """Title, and a curve each."""
+        for step in self.steps():
+            step(draw)
+
+    def steps(self) -> Sequence[Callable[[Draw], None]]:
+        """Each takes some milliseconds where a run has thousands of requests."""
+        return (self._title, *(partial(self._part, index) for index in range(len(KINDS))), self._end)
+
+    def _title(self, draw: Draw) -> None:
         t, words = draw.theme, self._words
-        self._drawn = []
+        self._drawing = []
         place = draw.text(0, t.px(10), words("simulating.spread.title"), t.ink, role="body_semibold")
         draw.text(place.right() + 10, t.px(10), words("simulating.spread.caption"), t.ink3)
+
+    def _part(self, index: int, draw: Draw) -> None:
+        t = draw.theme
         gap = t.px(40)
         wide = (self.width() - gap * (len(KINDS) - 1)) / len(KINDS)
-        for index, kind in enumerate(KINDS):
-            left = index * (wide + gap) + t.px(36)
-            top = t.px(34)
-            rect = QRectF(left, top, wide - t.px(36) - 1, max(10.0, self.height() - top - t.px(20)))
-            self._one(draw, Frame(rect, 0.0, 1.0, _PERCENT, headroom=t.px(18)), kind)
+        left = index * (wide + gap) + t.px(36)
+        top = t.px(34)
+        rect = QRectF(left, top, wide - t.px(36) - 1, max(10.0, self.height() - top - t.px(20)))
+        self._one(draw, Frame(rect, 0.0, 1.0, _PERCENT, headroom=t.px(18)), KINDS[index])
+
+    def _end(self, _draw: Draw) -> None:
+        self._drawn = self._drawing
 
     def _values(self, kind: str) -> tuple[FloatArray, float | None]:
         assert self._shot is not None
@@ -80,7 +97,7 @@ class Spread(Canvas):
         unit, factor = ("ms", 1e3) if most < 1.0 else ("s", 1.0)
         axis = value_axis(most * factor)
         frame.x1 = axis.end
-        self._drawn.append((frame, kind, values, factor))
+        self._drawing.append((frame, kind, values, factor))
         shares = 100.0 * np.arange(1, len(values) + 1) / len(values)
         if len(values) > 400:
             keep = np.unique(np.linspace(0, len(values) - 1, 400).astype(np.int64))

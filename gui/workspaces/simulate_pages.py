@@ -159,8 +159,9 @@ class SimulatePages(QWidget):
         if stale == self.stale:
             return
         self.stale = stale
-        shown: tuple[QWidget, ...] = (self.over, self.rows, self.slider, self.table, self.spread)
-        for part in (*shown, *self.facts, *self.curves, self.copies):
+        for canvas in (self.over, self.rows, self.spread, *self.curves):
+            canvas.set_strength(_STALE if stale else 1.0)
+        for part in (self.slider, self.table, *self.facts, self.copies):
             effect = QGraphicsOpacityEffect(part, opacity=_STALE) if stale else None
             part.setGraphicsEffect(effect)  # type: ignore[arg-type]
 
@@ -189,7 +190,7 @@ class SimulatePages(QWidget):
     @property
     def busy(self) -> bool:
         """Whether parts of what was shown last are still to come."""
-        return self._turns.busy
+        return self._turns.busy or any(canvas.busy for canvas in (self.over, self.spread))
 
     def _show_table(self, shot: Shot) -> None:
         self.table.show_table(*content.percentile_table(shot.result, self._words))

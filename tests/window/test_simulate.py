@@ -18,6 +18,7 @@ from core.words import Words
 from gui.contents.simulate import cards, load_runs
 from gui.frame.window import MainWindow
 from gui.plots import time_axis
+from gui.theme import theme
 from gui.work import simulation
 from gui.work.background import Work
 from gui.work.simulation import shots
@@ -309,3 +310,42 @@ def test_all_points_of_a_load_curve_are_runs_of_one_length(
     words, shot = Words("en"), list(shots(with_values(given, {"simulation.duration_s": 30.0}), None))[-1]
     assert shot is not None and f"by itself has {shot.result.done}" in load_runs(last, shot, words)
     assert load_runs(last, None, words) == "2,000 requests a point"
+
+
+@pytest.mark.parametrize("users", [4, 64])
+def test_pictures_of_a_run_painted_in_steps_are_those_painted_at_once(
+    shown: SimulateWorkspace, window: MainWindow, qtbot: QtBot, users: int
+) -> None:
+    assert shown.shot is not None
+    few, rising = shown.shot, [("workload.users", users), ("simulation.duration_s", 2000.0)]
+    window.document.set_values(rising, "x")
+    qtbot.waitUntil(lambda: shown.settled() and shown.shot is not few, timeout=WAIT_MS)
+    many = shown.shot
+    assert len(many.fates) > 400
+    for tab, plot in (("time", shown.pages.over), ("percentiles", shown.pages.spread)):
+        shown.show_tab(tab)
+        qtbot.waitUntil(shown.settled, timeout=WAIT_MS)
+        plot.show_shot(few)
+        plot.grab()
+        qtbot.waitUntil(lambda plot=plot: not plot.busy)
+        before = plot.grab().toImage()
+        plot.show_shot(many)
+        assert plot.busy and plot.grab().toImage() == before  # until the last step
+        qtbot.waitUntil(lambda plot=plot: not plot.busy)
+        stepwise = plot.grab().toImage()
+        plot.refill()
+        assert plot.grab().toImage() == stepwise != before
+
+
+def test_pictures_of_an_older_scenario_step_back(shown: SimulateWorkspace, window: MainWindow) -> None:
+    over, ground = shown.pages.over, theme().canvas
+    strong = over.grab().toImage()
+    shown.pages.set_stale(True)
+    weak = over.grab().toImage()
+    for x, y in ((over.width() // 2, over.height() // 4), (over.width() // 3, over.height() // 2), (2, 2)):
+        full, seen = strong.pixelColor(x, y), weak.pixelColor(x, y)
+        for part in ("red", "green", "blue"):
+            whole, base = getattr(full, part)(), getattr(ground, part)()
+            assert abs(getattr(seen, part)() - (base + 0.4 * (whole - base))) <= 2
+    shown.pages.set_stale(False)
+    assert over.grab().toImage() == strong
