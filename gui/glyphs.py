@@ -45,6 +45,7 @@ class Face(NamedTuple):
     font: QFont
     metrics: QFontMetricsF
     height: float  # of a line
+    ascent: float
     down: float  # from the middle of capitals and digits to their base line
 
 
@@ -72,7 +73,8 @@ class Kept:
             assert self.theme is not None
             font = self.theme.font(role)
             metrics = QFontMetricsF(font)
-            found = self._faces[role] = Face(font, metrics, metrics.height(), metrics.capHeight() / 2)
+            height, ascent, down = metrics.height(), metrics.ascent(), metrics.capHeight() / 2
+            found = self._faces[role] = Face(font, metrics, height, ascent, down)
         return found
 
     def width(self, role: Role, text: str) -> float:
@@ -86,7 +88,7 @@ class Kept:
         """The glyphs of a text that is drawn for the second time; None for the first time."""
         key = (role, text)
         found = self._glyphs.get(key)
-        if found is None and text:
+        if found is None and text and text.isprintable() and text == text.strip():
             if key in self._glyphs:
                 found = self._glyphs[key] = _shaped(text, self.face(role).font)
             else:

@@ -122,6 +122,8 @@ class QuantityEdit(QLineEdit):
         self._value = value
         if self._marked:
             return  # the refused text stays to be repaired
+        if same and not self.isModified():
+            return  # it stands there
         if self.hasFocus() and self.isModified():
             reading = read(self.text(), self._meta, self._whole, self._optional)
             if same or (reading.problem is None and reading.value == value):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import wraps
 from typing import get_args
 
 from core.catalog.calibrations import calibration_names
@@ -20,7 +21,30 @@ from gui.fields.choice_edit import Choice
 from gui.forms.consequences import has_experts
 from gui.forms.layouts import Layout, allowed_layouts, layout_of
 
+_Offer = Callable[[Scenario, Words], list[Choice]]
 
+
+def _for_the_same(*parts: str) -> Callable[[_Offer], _Offer]:
+    """The list as it was while these parts of the scenario are the same: most edits are of others."""
+
+    def keeping(offer: _Offer) -> _Offer:
+        last: list[object] = []
+        offered: list[Choice] = []
+
+        @wraps(offer)
+        def kept(scenario: Scenario, words: Words) -> list[Choice]:
+            now = [words, words.language, *(getattr(scenario, part) for part in parts)]
+            if len(last) != len(now) or any(a is not b for a, b in zip(last, now, strict=True)):
+                offered[:] = offer(scenario, words)
+                last[:] = now
+            return list(offered)
+
+        return kept
+
+    return keeping
+
+
+@_for_the_same("model", "precision", "engine")
 def weight_formats(scenario: Scenario, words: Words) -> list[Choice]:
     """The formats that the engine loads and that narrow something the model has."""
     now = scenario.precision.weights
@@ -36,6 +60,7 @@ def weight_formats(scenario: Scenario, words: Words) -> list[Choice]:
     return shown
 
 
+@_for_the_same("precision", "engine")
 def cache_formats(scenario: Scenario, words: Words) -> list[Choice]:
     """The formats that the engine can keep its cache in."""
     now = scenario.precision.kv_cache
@@ -47,6 +72,7 @@ def cache_formats(scenario: Scenario, words: Words) -> list[Choice]:
     ]
 
 
+@_for_the_same("engine")
 def engines(scenario: Scenario, words: Words) -> list[Choice]:
     """Engine and release as one choice, "name release"; the release in use is always among them."""
     shown = []
@@ -79,6 +105,7 @@ def engine_of(scenario: Scenario) -> str:
     return f"{engine.name} {'' if engine.name == 'textbook' else engine.version}"
 
 
+@_for_the_same("model", "accelerator", "deployment", "precision", "engine", "speculative", "host")
 def layouts(scenario: Scenario, words: Words) -> list[Choice]:
     """Ways to divide the devices, with the number of copies that remain."""
     now = layout_of(scenario)

@@ -54,7 +54,9 @@ def build(document: Document, words: Words, catalogue: Catalogue, ask_computer: 
         help_key = "fields.deployment.link.help" if used else "forms.link_idle"
         told = [words("forms.link_alone" if alone else help_key)]
         told += [words.phrase(phrase) for phrase in link_assumptions(scenario)]
-        link.editor.setToolTip(plain("\n".join(told)))
+        tip = plain("\n".join(told))
+        if tip != link.editor.toolTip():
+            link.editor.setToolTip(tip)
         device.show_note(mark_of(scenario, GENERIC_DEVICE, words))
 
     return Part("hardware", [device, count, link], _summary, refresh, details)

@@ -44,6 +44,10 @@ def _rows_of(widget: QWidget) -> list[FieldRow]:
 
 
 class _Column(QWidget):
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """The side's ground."""
         with QPainter(self) as painter:

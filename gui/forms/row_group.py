@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
@@ -22,6 +23,12 @@ def always(_scenario: Scenario) -> bool:
     return True
 
 
+@cache
+def _default(path: str) -> object:
+    spec, name = owner_of(path)
+    return spec.model_fields[name].default
+
+
 @dataclass(frozen=True)
 class Item:
     """A field, when it is shown beside what its declaration says of engines, and how it is made."""
@@ -38,8 +45,7 @@ class Item:
 
     def differs(self, scenario: Scenario) -> bool:
         """Whether the field differs from its default."""
-        spec, name = owner_of(self.path)
-        return bool(get_value(scenario, self.path) != spec.model_fields[name].default)
+        return bool(get_value(scenario, self.path) != _default(self.path))
 
 
 class RowGroup(QWidget):

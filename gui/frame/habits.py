@@ -64,7 +64,7 @@ class Habits(QObject):
         from gui.frame.whats_this import tip_of
 
         for card in self._window.workspace.cards.cards:
-            card.setToolTip(tip_of(card.key, self._window.words))
+            card.set_about(tip_of(card.key, self._window.words))
 
     def flush(self) -> None:
         """The window is closed: write what waits."""

@@ -70,6 +70,7 @@ class StatusBar(QWidget):
         self._problems: tuple[Complaint, ...] = ()
         self._notes: tuple[str, ...] = ()
         self.list = NotesPopover(words, self)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addStretch(1)
@@ -111,10 +112,15 @@ class StatusBar(QWidget):
         self._problems = tuple(problems)
         n = len(self._problems)
         key = "status.no_problems" if n == 0 else "status.one_problem" if n == 1 else "status.problems"
-        self.count.alarming = any(p.serious for p in self._problems)
-        self.count.setText(self._words(key, n=n))
-        self.count.setAccessibleName(self.count.text())
-        self.count.setToolTip(plain("\n".join(p.text for p in self._problems)))
+        said, alarming = self._words(key, n=n), any(p.serious for p in self._problems)
+        tip = plain("\n".join(p.text for p in self._problems))
+        if tip != self.count.toolTip():
+            self.count.setToolTip(tip)
+        if (said, alarming) == (self.count.text(), self.count.alarming):
+            return
+        self.count.alarming = alarming
+        self.count.setText(said)
+        self.count.setAccessibleName(said)
         self.count.setEnabled(n > 0)
         self.count.updateGeometry()
         self.count.update()
@@ -135,8 +141,10 @@ class StatusBar(QWidget):
         return " · ".join((self._file, *self._parts))
 
     def _refresh(self) -> None:
-        self.setAccessibleName(self.text())
-        self.update()
+        said = self.text()
+        if said != self.accessibleName():
+            self.setAccessibleName(said)
+            self.update()
 
     def _list_problems(self) -> None:
         def opener(path: str) -> Callable[[], object] | None:

@@ -94,6 +94,7 @@ class Toolbar(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self._actions = actions
         self._menu = menu
         self._samples = samples

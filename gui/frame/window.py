@@ -339,10 +339,10 @@ class MainWindow(QWidget):
             action = self.actions_[key]  # type: ignore[index]
             action.setEnabled(able)
             what = self._edit_name(text) if able and text else ""
-            action.setText(
-                self.words(f"actions.{key}_what", what=what) if what else self.words(f"actions.{key}")
-            )
-            action.setToolTip(self.actions_.tooltip(key))  # type: ignore[arg-type]
+            said = self.words(f"actions.{key}_what", what=what) if what else self.words(f"actions.{key}")
+            if said != action.text():  # else the toolbar would be laid out for every edit of a field
+                action.setText(said)
+                action.setToolTip(self.actions_.tooltip(key))  # type: ignore[arg-type]
 
     def _edit_name(self, text: str) -> str:
         """An edit is named by the field it changed, or by a text of its own."""

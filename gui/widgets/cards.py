@@ -18,10 +18,11 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from core.results import Estimate
 from core.words import Words
 from gui import icons
-from gui.theme import manager, theme
+from gui.theme import Role, manager, theme
 from gui.widgets import paint
 from gui.widgets.card_content import CARD_KEYS, Card, cards_of
 from gui.widgets.card_ghost import CardGhost, ghosts_of
+from gui.widgets.cell_text import Measure, Writer
 from gui.widgets.definition_switch import DefinitionSwitch
 
 MARGIN = 24
@@ -60,6 +61,7 @@ class CardView(QWidget):
         self.ghost: CardGhost | None = None  # what a suggestion would make of it
         self.corner: DefinitionSwitch | None = None  # stands beside the name, in place of the abbreviation
         self._ring = False
+        self._about = ""
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setObjectName(f"card.{key}")
@@ -67,12 +69,19 @@ class CardView(QWidget):
     def set_card(self, card: Card) -> None:
         """Show new content; nothing is painted when it is the same."""
         if card != self.card:
-            self.card = card
+            before, self.card = self.card, card
             self.setAccessibleName(card.spoken)
-            self.setToolTip(card.tip)
-            self.setAccessibleDescription(card.tip)
-            self.place_corner()
+            if card.tip != before.tip:
+                self.setToolTip(card.tip or self._about)
+                self.setAccessibleDescription(card.tip)
+            if (card.name, card.brief) != (before.name, before.brief):
+                self.place_corner()
             self.update()
+
+    def set_about(self, about: str) -> None:
+        """What the number is, for the tooltip of a card that has nothing of its own to tell."""
+        self._about = about
+        self.setToolTip(self.card.tip or about)
 
     def set_ghost(self, ghost: CardGhost | None) -> None:
         """Show a second value, or take it away."""
@@ -92,7 +101,7 @@ class CardView(QWidget):
         both = self.corner.width_for(alone=False) + _CORNER_GAP
         self.corner.set_alone(self._name_for(both) != self.card.name)
         size = self.corner.sizeHint()
-        used = paint.width(t.font("body_medium"), self._name_for(self._beside))
+        used = Measure().width("body_medium", self._name_for(self._beside))
         left = GAP + round(used) + _CORNER_GAP if used else GAP - 4
         top = round(self.rows.name * t.scale - size.height() / 2)
         self.corner.setGeometry(QRect(left, top, size.width(), size.height()))
@@ -104,9 +113,9 @@ class CardView(QWidget):
 
     def _name_for(self, beside: float) -> str:
         """The name, in fewer words where they and what stands beside would not fit."""
-        font, room = theme().font("body_medium"), self.width() - 2 * GAP
+        width, room = Measure().width, self.width() - 2 * GAP
         for name in (self.card.name, self.card.brief):
-            if name and paint.width(font, name) + beside <= room:
+            if name and width("body_medium", name) + beside <= room:
                 return name
         return "" if beside else self.card.brief or self.card.name  # the abbreviation says it alone
 
@@ -148,28 +157,28 @@ class CardView(QWidget):
             def band(centre: float, height: float) -> QRectF:
                 return QRectF(inner.left(), (centre - height / 2) * scale, inner.width(), height * scale)
 
+            write = Writer(painter)
             name = band(rows.name, 20)
             label = t.ink3 if stale else t.ink2
-            short = t.font("caption")
             replaced = self.corner is not None and not self.corner.isHidden()
             beside = self._beside if replaced else 0
-            used = paint.text(painter, name, self._name_for(beside), t.font("body_medium"), label)
-            if card.short and not replaced and used + 8 + paint.width(short, card.short) <= inner.width():
-                base = paint.baseline_of(t.font("body"), name.top(), name.height())
-                paint.on_baseline(painter, name.left() + used + 8, base, card.short, short, t.ink3)
+            used = write.text(name, self._name_for(beside), "body_medium", label)
+            if card.short and not replaced and used + 8 + write.width("caption", card.short) <= inner.width():
+                base = write.base_of("body", name.top(), name.height())
+                write.on_base(name.left() + used + 8, base, card.short, "caption", t.ink3)
             value = band(rows.value, 28)
-            base = paint.baseline_of(t.font("title20"), value.top(), value.height())
-            end = paint.on_baseline(painter, value.left(), base, card.value, t.font("title20"), colour)
+            base = write.base_of("title20", value.top(), value.height())
+            end = write.on_base(value.left(), base, card.value, "title20", colour)
             quiet = t.ink3 if stale else t.ink2
-            unit_font = t.font("body")
-            if end + 4.5 + paint.width(unit_font, card.unit) > inner.right() + 4:
-                unit_font = t.font("caption")
-            end = paint.on_baseline(painter, end + 4.5, base, card.unit, unit_font, quiet)
+            unit: Role = "body"
+            if end + 4.5 + write.width(unit, card.unit) > inner.right() + 4:
+                unit = "caption"
+            end = write.on_base(end + 4.5, base, card.unit, unit, quiet)
             if self.ghost is not None:
                 self._ghost_value(painter, self.ghost, end, base, inner.right())
             if card.has_bullet:
                 self._bullet(painter, inner, rows.bullet * scale, colour, stale)
-            self._notes(painter, band(rows.notes, 16))
+            self._notes(Writer(painter), band(rows.notes, 16))
             bottom = self.height()
             paint.hairline(painter, 0, bottom - 1, self.width(), bottom - 1, t.line)
             if self.selected:
@@ -219,23 +228,22 @@ class CardView(QWidget):
         icons.draw(painter, "arrow_right", QPointF(round(x), round(base - t.px(11))), t.ink3, size)
         paint.on_baseline(painter, x + size + t.px(5), base, text, font, colour)
 
-    def _notes(self, painter: QPainter, box: QRectF) -> None:
+    def _notes(self, write: Writer, box: QRectF) -> None:
         t, card = theme(), self.card
         if self.stale_text:
-            paint.text(painter, box, self.stale_text, t.font("caption"), t.ink3)
+            write.text(box, self.stale_text, "caption", t.ink3)
             return
-        font = t.font("caption_medium")
         size = t.px(12)
-        used = paint.width(font, card.target) + (size + 6 if card.target_state else 0)
+        used = write.width("caption_medium", card.target) + (size + 6 if card.target_state else 0)
         colour = t.state(card.target_state) if card.target_state else t.ink3
-        paint.text(painter, box, card.target, font, colour, paint.RIGHT)
+        write.text(box, card.target, "caption_medium", colour, right=True)
         if card.target_state:
             icon = "tick" if card.target_state == "good" else "cross"
             at = QPointF(round(box.right() - used), round(box.center().y() - size / 2))
-            icons.draw(painter, icon, at, colour, size)
+            icons.draw(write.painter, icon, at, colour, size)
         # Where the two would meet the range goes: the bullet still shows it.
-        if paint.width(t.font("caption"), card.note) + used + 3 <= box.width():
-            paint.text(painter, box, card.note, t.font("caption"), t.ink3)
+        if write.width("caption", card.note) + used + 3 <= box.width():
+            write.text(box, card.note, "caption", t.ink3)
 
 
 class CardStrip(QWidget):
@@ -298,6 +306,7 @@ class CardStrip(QWidget):
             return
         self._latency_as = definition
         self.definition.set_current(definition)
+        self.cards[1].place_corner()
         if self._estimate is not None:
             self.show_estimate(self._estimate)
 

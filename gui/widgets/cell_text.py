@@ -1,63 +1,25 @@
-"""Texts of tables, measured once: while rows arrive most of them come back in every picture.
+"""Texts measured and shaped once: most of them come back in every picture.
 
-The same pixels as ``paint.text`` in less time; what is cut and a script of another font go the long way.
+The same pixels as ``paint.text`` in less time; what is cut goes the long way, and so does a script of another
+font until it comes back.
 """
 
-import math
-
 from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
+from PySide6.QtGui import QColor, QPainter
 
-from gui.theme import Role, Theme, theme
+from gui import glyphs
+from gui.theme import Role, theme
 from gui.widgets import paint
 
-_MOST = 4000
 _OTHER_SCRIPTS = "\u2e80"  # from here on fonts of another height stand in
-
-
-class _Kept:
-    """Fonts, base lines and advances of one theme."""
-
-    def __init__(self) -> None:
-        self._theme: Theme | None = None
-        self.fonts: dict[Role, tuple[QFont, QFontMetricsF, float]] = {}
-        self.widths: dict[tuple[Role, str], float] = {}
-
-    def refresh(self) -> None:
-        """Forget what belongs to another theme, or has grown too much."""
-        current = theme()
-        if current is not self._theme or len(self.widths) > _MOST:
-            self._theme = current
-            self.fonts.clear()
-            self.widths.clear()
-
-    def font(self, role: Role) -> tuple[QFont, QFontMetricsF, float]:
-        """Font, metrics, and how far below the middle of a line its base line is, in pixels."""
-        found = self.fonts.get(role)
-        if found is None:
-            font = theme().font(role)
-            metrics = QFontMetricsF(font)
-            down = metrics.ascent() - math.ceil(metrics.height() - 1e-9) / 2
-            found = self.fonts[role] = (font, metrics, down)
-        return found
-
-    def width(self, role: Role, string: str) -> float:
-        """Advance of a text in pixels."""
-        found = self.widths.get((role, string))
-        if found is None:
-            found = self.widths[role, string] = self.font(role)[1].horizontalAdvance(string)
-        return found
-
-
-_kept = _Kept()
 
 
 class Measure:
     """Advances of many texts at once: that the theme is the same is looked up once."""
 
     def __init__(self) -> None:
-        _kept.refresh()
-        self.width = _kept.width
+        self._kept = glyphs.of(theme())
+        self.width = self._kept.width
 
 
 class Writer(Measure):
@@ -66,21 +28,56 @@ class Writer(Measure):
     def __init__(self, painter: QPainter) -> None:
         super().__init__()
         self.painter = painter
+        self._takes_glyphs = glyphs.takes_glyphs(painter)
         self._role: Role | None = None
         self._colour: QColor | None = None
 
     def text(self, box: QRectF, string: str, role: Role, colour: QColor, right: bool = False) -> float:
         """One line in the middle of a box, as ``paint.text``; return its width."""
-        wide, (font, _, down) = self.width(role, string), _kept.font(role)
-        if wide > box.width() + 0.5 or (string and max(string) >= _OTHER_SCRIPTS):
+        wide, room, high = self.width(role, string), box.width(), box.height()
+        face = self._kept.face(role)
+        shaped = self._shaped(role, string)
+        if shaped is not None and wide <= room and shaped.width <= room and shaped.height <= high:
+            self._ink(colour)
+            left = box.left() + (room - shaped.width) if right else box.left()
+            glyphs.put(self.painter, left, box.top() + (high - shaped.height) / 2, shaped)
+            return wide
+        other = string and max(string) >= _OTHER_SCRIPTS
+        if wide > room + 0.5 or other or face.height > high:
             self._role = self._colour = None
-            return paint.text(self.painter, box, string, font, colour, paint.RIGHT if right else paint.LEFT)
+            return paint.text(
+                self.painter, box, string, face.font, colour, paint.RIGHT if right else paint.LEFT
+            )
+        left = box.right() - wide if right else box.left()
+        self._write(left, box.top() + (high - face.height) / 2 + face.ascent, string, role, colour)
+        return wide
+
+    def on_base(self, x: float, base: float, string: str, role: Role, colour: QColor) -> float:
+        """One line from ``x`` on a base line, as ``paint.on_baseline``; return where it ends."""
+        shaped = self._shaped(role, string)
+        if shaped is None:
+            self._write(x, base, string, role, colour)
+        else:
+            self._ink(colour)
+            glyphs.put_on_base(self.painter, x, base, shaped)
+        return x + self.width(role, string)
+
+    def base_of(self, role: Role, top: float, height: float) -> float:
+        """Base line of one line of text centred in a band."""
+        face = self._kept.face(role)
+        return top + (height - face.height) / 2 + face.ascent
+
+    def _shaped(self, role: Role, string: str) -> glyphs.Shaped | None:
+        return self._kept.shaped(role, string) if self._takes_glyphs else None
+
+    def _write(self, x: float, base: float, string: str, role: Role, colour: QColor) -> None:
         if role != self._role:
             self._role = role
-            self.painter.setFont(font)
+            self.painter.setFont(self._kept.face(role).font)
+        self._ink(colour)
+        self.painter.drawText(QPointF(x, base), string)
+
+    def _ink(self, colour: QColor) -> None:
         if colour is not self._colour:
             self._colour = colour
             self.painter.setPen(colour)
-        left = box.right() - wide if right else box.left()
-        self.painter.drawText(QPointF(left, box.top() + box.height() / 2 + down), string)
-        return wide

@@ -7,8 +7,9 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from core.memory.ledger import LineKey
 from core.results import Estimate
 from core.words import Words
-from gui.theme import Theme, manager, theme
+from gui.theme import Role, Theme, manager, theme
 from gui.widgets import paint
+from gui.widgets.cell_text import Measure, Writer
 from gui.widgets.ledger_content import Account, Row, account_of, title_of
 
 _ABOVE_SUM = 4  # px, with the rule in their middle
@@ -121,23 +122,24 @@ class LedgerView(QWidget):
             small = self._density == "small"
             title = QRectF(0, 0, self.width(), t.px(20))
             name = title_of(self._estimate, self._words)
-            used = paint.text(painter, title, name, t.font("body_semibold"), t.ink)
+            write = Writer(painter)
+            used = write.text(title, name, "body_semibold", t.ink)
             account = self._account
             if account is not None:
                 if small:
-                    base = paint.baseline_of(t.font("body_semibold"), 0, title.height())
-                    paint.on_baseline(painter, used + 11, base, account.caption, t.font("caption"), t.ink3)
+                    base = write.base_of("body_semibold", 0, title.height())
+                    write.on_base(used + 11, base, account.caption, "caption", t.ink3)
                 else:
                     box = QRectF(0, t.px(20), self.width(), t.px(16))
-                    paint.text(painter, box, account.caption, t.font("caption"), t.ink3)
+                    write.text(box, account.caption, "caption", t.ink3)
                 if self._with_shares():
                     head = QRectF(0, 0 if small else t.px(20), self.width(), t.px(20 if small else 16))
-                    paint.text(painter, head, account.shares, t.font("caption"), t.ink3, paint.RIGHT)
+                    write.text(head, account.shares, "caption", t.ink3, right=True)
                 top = t.px(self._head())
                 bar = QRectF(0, top, self.width(), t.px(self._bar_height()))
                 self._bar_box = bar
                 self._bar(painter, bar, account, t)
-                self._account_rows(painter, bar.bottom() + t.px(10), account, t)
+                self._account_rows(Writer(painter), bar.bottom() + t.px(10), account, t)
 
     def _with_shares(self) -> bool:
         return self.width() > _SHARES_FROM * theme().scale
@@ -181,21 +183,23 @@ class LedgerView(QWidget):
     def _labels(
         self, painter: QPainter, bar: QRectF, limit: float, account: Account, colour: QColor, t: Theme
     ) -> None:
-        font = t.font("caption_semibold")
+        write = Writer(painter)
+        role: Role = "caption_semibold"
         box_top, height = bar.top() - t.px(21), t.px(16)
-        wide = paint.width(font, account.limit_text)
-        after = paint.width(font, account.over_text)
+        wide = write.width(role, account.limit_text)
+        after = write.width(role, account.over_text)
         if not account.over_text:
             left = max(0.0, limit - 4 - wide)
-            paint.text(painter, QRectF(left, box_top, wide + 1, height), account.limit_text, font, colour)
+            write.text(QRectF(left, box_top, wide + 1, height), account.limit_text, role, colour)
             return
         left = min(limit + 6.0, bar.right() - after)
         at = min(limit - 6.0, left - 8.0) - wide
         if at >= 0:
-            paint.text(painter, QRectF(at, box_top, wide + 1, height), account.limit_text, font, colour)
-        paint.text(painter, QRectF(left, box_top, after + 1, height), account.over_text, font, colour)
+            write.text(QRectF(at, box_top, wide + 1, height), account.limit_text, role, colour)
+        write.text(QRectF(left, box_top, after + 1, height), account.over_text, role, colour)
 
-    def _account_rows(self, painter: QPainter, top: float, account: Account, t: Theme) -> None:
+    def _account_rows(self, write: Writer, top: float, account: Account, t: Theme) -> None:
+        painter = write.painter
         most = t.px(_MOST_ROW_LARGE if self._density == "large" else _MOST_ROW)
         sums = t.px(_ABOVE_SUM) * self._sums()
         room = (self.height() - top - sums - 2) / max(len(account.rows), 1)
@@ -214,17 +218,19 @@ class LedgerView(QWidget):
                 painter.fillRect(box, t.accent_soft if chosen else t.side)
             if chosen and t.name == "contrast":
                 paint.frame(painter, box, t.accent, 2)
-            self._row(painter, row, box, right, shares, t)
+            self._row(write, row, box, right, shares, t)
             if index == self._hovered and self._by_key and self.hasFocus():
                 paint.focus_ring(painter, box, t.accent, 4)
             y += row_height
 
     def _names_width(self, account: Account, t: Theme) -> float:
         """Left edge of the engine's words: they give way to names that need more than usual."""
-        needed = max((paint.width(t.font("body"), row.name) for row in account.rows), default=0.0)
+        width = Measure().width
+        needed = max((width("body", row.name) for row in account.rows), default=0.0)
         return max(t.px(152), 0.36 * self.width(), min(needed + t.px(18) + 8, 0.6 * self.width()))
 
-    def _row(self, painter: QPainter, row: Row, box: QRectF, right: float, shares: bool, t: Theme) -> None:
+    def _row(self, write: Writer, row: Row, box: QRectF, right: float, shares: bool, t: Theme) -> None:
+        painter = write.painter
         swatch = t.px(10)
         name_left = 0
         if row.key is not None:
@@ -241,18 +247,16 @@ class LedgerView(QWidget):
             paint.hairline(painter, 0, rule, self.width(), rule, t.line2)
         strong = row.kind == "sum"
         column = self._column
-        value_font = t.font("body_semibold" if strong else "body_medium")
-        value_width = paint.width(value_font, row.value)
+        value: Role = "body_semibold" if strong else "body_medium"
+        value_width = write.width(value, row.value)
         name = QRectF(name_left, box.top(), column - name_left - 6, box.height())
-        paint.text(painter, name, row.name, t.font("body_semibold" if strong else "body"), t.ink)
+        write.text(name, row.name, "body_semibold" if strong else "body", t.ink)
         word = QRectF(column, box.top(), right - column - value_width - 8, box.height())
-        paint.text(painter, word, row.word, t.font("caption"), t.ink3)
+        write.text(word, row.word, "caption", t.ink3)
         colour = t.bad if row.kind == "bad" else t.ink
-        paint.text(
-            painter, QRectF(0, box.top(), right, box.height()), row.value, value_font, colour, paint.RIGHT
-        )
+        write.text(QRectF(0, box.top(), right, box.height()), row.value, value, colour, right=True)
         if shares and row.share:
-            paint.text(painter, box, row.share, t.font("caption"), t.ink3, paint.RIGHT)
+            write.text(box, row.share, "caption", t.ink3, right=True)
 
     # -- choosing --------------------------------------------------------------------------------
 

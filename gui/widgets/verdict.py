@@ -10,6 +10,7 @@ from gui import icons
 from gui.theme import manager, theme
 from gui.tips import plain
 from gui.widgets import paint
+from gui.widgets.cell_text import Writer
 
 _ICONS = {"good": "circle_tick", "warn": "warn", "bad": "circle_x"}
 MARGIN = 24
@@ -119,19 +120,15 @@ class VerdictView(QWidget):
             headline, detail = self._headline, self._detail
             if self.held:
                 detail = self._words("window.verdict_held")
-            long = paint.width(t.font("title20"), headline) > room
-            longer = paint.width(t.font("body"), detail) > room
+            write = Writer(painter)
+            long = write.width("title20", headline) > room
+            longer = write.width("body", detail) > room
             headline = self._brief[0] if long else headline
             detail = self._brief[1] if longer and not self.held else detail
             told = f"{self._headline}\n{self._detail}" if long or longer else ""
             if self.toolTip() != plain(told):
                 self.setToolTip(plain(told))
-            paint.text(
-                painter,
-                QRectF(x, top, room, line),
-                headline,
-                t.font("title20"),
-                t.ink3 if self.held else t.ink,
-            )
-            paint.text(painter, QRectF(x, top + line + gap, room, second), detail, t.font("body"), t.ink2)
+            ink = t.ink3 if self.held else t.ink
+            write.text(QRectF(x, top, room, line), headline, "title20", ink)
+            write.text(QRectF(x, top + line + gap, room, second), detail, "body", t.ink2)
             paint.hairline(painter, 0, height - 1, self.width(), height - 1, t.line)

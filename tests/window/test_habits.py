@@ -326,6 +326,10 @@ def test_every_card_has_its_nomenclature(complete: MainWindow, key: str) -> None
     said = said_of(card, complete.words)
     assert said is not None and CARD_WORDS[key].lower() in " ".join(said.texts).lower()
     assert said.texts[0] in card.toolTip()
+    for users in (40, 16):  # other than the target's, which a card tells, and the same again
+        complete.document.set_values([("workload.users", users), ("targets.users", 16)], "workload.users")
+        complete.estimation.start()
+    assert said.texts[0] in card.toolTip()
 
 
 @pytest.mark.parametrize("workspace", KEYS)
