@@ -14,7 +14,7 @@ from core.spec.accelerator import Accelerator
 from core.spec.change import with_value
 from core.spec.checks import runs_on
 from core.spec.engine import EngineName
-from core.spec.formats import WEIGHT_FORMATS, gguf_key
+from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS, gguf_key
 from core.spec.model import Model
 from core.spec.scenario import Scenario
 from core.spec.support import (
@@ -204,7 +204,8 @@ def _precision_parts(
             near = nearest_cache(scenario.engine.name, terms.cache, scenario.precision.weights)
             return [("precision.kv_cache", near)]
 
-        found.append((f"KV {terms.cache.upper()}", cache_step))
+        near = nearest_cache(engine, terms.cache, wanted or scenario.precision.weights)
+        found.append((f"KV {CACHE_FORMATS[near].label}", cache_step))
     return found
 
 

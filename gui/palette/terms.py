@@ -55,10 +55,22 @@ _LENGTH_WORD = re.compile(
 # "in" is a word of any sentence ("a 3090 in 4 bit"): a length stands before it only where "out" has one
 # too, where it is told in thousands, or where the text ends.
 _IN = re.compile(rf"(?<!tx )(?<![x×] ){_START}({_TOKENS}){_UNIT}\s*in(?![a-z])(\s*$)?")
+_GLUED = re.compile(rf"({_START}{_TOKENS})(?=(?:in(?:puts?)?|prompts?|out(?:puts?)?|answers?)(?![a-z]))")
 _OUT = re.compile(rf"{_TOKENS}{_UNIT}\s*out(?![a-z])")
-_CACHE = re.compile(rf"{_START}kv\s*(?:cache|缓存)?{_IS}(fp8|bf16|fp16|q8_0|q4_0){_END}")
+_KV = r"kv\s*(?:cache|缓存)?"
+_CACHE_KEY = r"fp8|bf16|fp16|int8|int4|q8_0|q5_1|q5_0|q4_1|q4_0"
+_CACHE_BITS = r"16|[48四八]"
+_BIT = rf"\s*[- ]?(?:bits?{_END}|位|比特)"
+# "kv 8 users" says how many users there are, "kv 8 users 16" does not.
+_COUNTS = r"(?!\s*(?:users?(?![a-z]|\s*[:=]?\s*\d)|concurrent|gpus?|cards?|[x×*张块卡个路人]|并发|用户))"
+_CACHE = re.compile(
+    rf"{_START}{_KV}{_IS}(?:({_CACHE_KEY}){_END}|({_CACHE_BITS})(?:{_BIT}|{_END}(?!\.\d){_COUNTS}))"
+)
+_BEFORE_CACHE = re.compile(rf"{_START}(?:({_CACHE_KEY})|({_CACHE_BITS}){_BIT})\s*的?\s*{_KV}{_END}")
+# Short names of formats of the cache; an engine takes the nearest that it has.
+_CACHE_KEYS = {"4": "int4", "四": "int4", "8": "fp8", "八": "fp8", "16": "bf16"}
 _GGUF = re.compile(rf"{_START}((?:iq|q|tq)\d(?:_[a-z0-9]+)*){_END}")
-_BITS = re.compile(rf"{_START}([48四八])\s*[- ]?(?:bits?{_END}|位|比特)")
+_BITS = re.compile(rf"{_START}([48四八]){_BIT}")
 _FORMAT = re.compile(rf"{_START}(int4|int8|fp8|bf16|fp16|awq|gptq|nvfp4|mxfp4){_END}")
 _USERS = re.compile(
     rf"{_START}(\d+)\s*(?:concurrent\s+)?(?:users?{_END}|个?用户|路?并发|人)"
@@ -119,12 +131,12 @@ class Terms:
         self.per_token_s = self._seconds(_EACH, "ms")
         if (rate := self._take(_RATE)) is not None:
             self.request_rate = self._within(float(_said(rate)), 1e-6, MOST_RATE, rate[0])
-        self.rest = _IN.sub(self._input, self.rest)
+        self.rest = _IN.sub(self._input, _GLUED.sub(r"\1 ", self.rest))
         lengths = _BEHIND if _numbers_follow(self.rest) else _BEFORE
         self.prompt_tokens = self._tokens(lengths["read"])
         self.output_tokens = self._tokens(lengths["written"])
-        if (cache := self._take(_CACHE)) is not None:
-            self.cache = cache[1]
+        if (cache := self._take(_CACHE) or self._take(_BEFORE_CACHE)) is not None:
+            self.cache = _CACHE_KEYS.get(_said(cache), _said(cache))
         if (gguf := self._take(_GGUF)) is not None:
             self.gguf = gguf[1]
         for pattern in (_BITS, _FORMAT):
