@@ -73,9 +73,9 @@ class Words:
         text = _catalogue("en").get(key) if text is None else text
         if text is None:
             return key
-        filled = {k: self._value(v) for k, v in values.items()}
         if not values:
             return text
+        filled = {k: v if type(v) is str else self._value(v) for k, v in values.items()}
         chinese = self.language == "zh_CN"
         return (fill_chinese(text, filled) if chinese else text.format_map(filled)).strip()
 

@@ -47,6 +47,7 @@ class _Item(PlotCurveItem):
     def __init__(self, panel: "Panel", **options: object) -> None:
         self._panel = panel
         self._xs = self._ys = EMPTY
+        self._whole = True
         self._made: QPainterPath | None = None
         super().__init__(**options)
 
@@ -54,31 +55,32 @@ class _Item(PlotCurveItem):
         """The panel's range, with room for the pen."""
         return self._panel.bounds
 
-    def put(self, x: FloatArray, y: FloatArray) -> None:
-        """Other data, as ``setData`` without its options."""
+    def put(self, x: FloatArray, y: FloatArray, whole: bool = True) -> None:
+        """Other data, as ``setData`` without its options; ``whole``: there is no gap in them."""
         self.xData, self.yData = self._xs, self._ys = x, y
+        self._whole = whole
         self._made = self.path = self.fillPath = None
         self._lineSegmentsRendered = False
         self.update()
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget) -> None:
-        """The area or the line; lines along the axes as pyqtgraph does them."""
-        if not self.opts["antialias"]:
+        """The area or the line."""
+        pen = self.opts["pen"]
+        if not self.opts["antialias"] and pen.widthF() > 1.0:  # drawn as so many single lines
             super().paint(painter, option, widget)
             return
         if not len(self._xs):
             return
         path = self._made = self._made or self._drawn_path()
-        painter.setRenderHint(_SMOOTH, True)
+        painter.setRenderHint(_SMOOTH, self.opts["antialias"])
         if self.opts["fillLevel"] is not None:
             painter.fillPath(path, self.opts["brush"])
-        pen = self.opts["pen"]
         if pen.style() != _NO_PEN:
             painter.setPen(pen)
             painter.drawPath(path)
 
     def _drawn_path(self) -> QPainterPath:
-        if not np.isfinite(self._xs.sum() + self._ys.sum()):
+        if not self._whole or not self.opts["antialias"]:
             return self.getPath()  # with gaps
         path = QPainterPath()
         path.addPolygon(polygon_of(self._xs, self._ys))
@@ -108,11 +110,14 @@ class Curve:
         panel.view.addItem(self.item, ignoreBounds=True)
         panel.curves.append(self)
         self.look: Look = "plain"
+        self._worn: tuple[object, ...] = ()
         self._applied: tuple[object, ...] = ()
 
     def set(self, x: FloatArray, y: FloatArray) -> None:
         """New data; what cannot be painted becomes a gap."""
-        self.item.put(drawable(x, self._panel.x.end), drawable(y, self._panel.y.end))
+        xs, whole = drawable(x, self._panel.x.end)
+        ys, complete = drawable(y, self._panel.y.end)
+        self.item.put(xs, ys, whole and complete)
         self.item.setVisible(len(x) > 0)
 
     def between(self, x: FloatArray, low: FloatArray, high: FloatArray) -> None:
@@ -136,6 +141,10 @@ class Curve:
 
     def restyle(self, current: Theme, ratio: float) -> None:
         """Pen and brush anew.  Cosmetic pens count device pixels, so widths grow with the screen's ratio."""
+        worn = (current, ratio, self.look, self.line, self.width, self.dash, self.fill)
+        if worn == self._worn:
+            return
+        self._worn = worn
         line = self.line(current) if self.line else None
         fill = self.fill(current) if self.fill else None
         width, dash = self.width, self.dash

@@ -16,22 +16,22 @@ def axes(draw: Draw, panel: Panel, *, numbers: bool = True) -> None:
     """
     current, rect = draw.theme, panel.rect
     base = round(rect.bottom()) + 0.5
-    ticks = panel.x.ticks
-    draw.line(rect.left(), base, rect.right(), base, current.axis)
+    ticks, left, right = panel.x.ticks, rect.left(), rect.right()
+    draw.line(left, base, right, base, current.axis)
     for value in ticks:
-        x = min(max(panel.px(value), rect.left() + 0.5), rect.right() - 0.5)
+        x = min(max(panel.px(value), left + 0.5), right - 0.5)
         draw.line(x, base - 4, x, base, current.axis)
     if not numbers:
         return
     for value, text in panel.y.labels:
-        draw.text(rect.left() - 7, panel.py(value), text, current.ink3, align="right", keep=False)
+        draw.text(left - 7, panel.py(value), text, current.ink3, align="right", keep=False)
     if panel.x_text is None:
         return
     middle = base + current.px(10)
     last = panel.x_text(ticks[-1])
     if panel.x_unit:
         last = panel.x_unit.format(n=last)
-    taken = draw.text(rect.right(), middle, last, current.ink3, align="right", keep=False)
+    taken = draw.text(right, middle, last, current.ink3, align="right", keep=False)
     for value in ticks[:-1]:
         text = panel.x_text(value)
         if panel.px(value) + draw.width(text) / 2 < taken.left() - 10:

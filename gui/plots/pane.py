@@ -215,10 +215,10 @@ class Pane(QWidget):
                     curve.clear()
             else:
                 self.draw_data()
-                look = self.look()
+                look, ratio = self.look(), self.area.devicePixelRatioF()
                 for curve in self._own_curves():
                     self.dress(curve, look)
-                    curve.restyle(current, self.area.devicePixelRatioF())
+                    curve.restyle(current, ratio)
             self._update_reading()
         self.area.refresh()
         self._refresh_heading()

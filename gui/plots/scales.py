@@ -102,13 +102,13 @@ def count_axis(wanted: float) -> Axis:
 
 def _best(steps: list[float], wanted: float, cost: dict[int, float]) -> Axis:
     """The cheapest axis: little empty room, and a good number of intervals."""
-    found = [
-        (step * n / wanted + extra, Axis(step * n, step))
-        for n, extra in cost.items()
-        for step in steps
-        if step * n >= wanted * (1 - 1e-9)
-    ]
-    return min(found, key=lambda pair: pair[0])[1] if found else Axis(wanted, wanted / 4)
+    least, best = wanted * (1 - 1e-9), (math.inf, wanted, wanted / 4)
+    for n, extra in cost.items():
+        for step in steps:
+            end = step * n
+            if end >= least and end / wanted + extra < best[0]:
+                best = (end / wanted + extra, end, step)
+    return Axis(best[1], best[2])
 
 
 def largest(*values: FloatArray | float) -> float:
@@ -122,13 +122,17 @@ def largest(*values: FloatArray | float) -> float:
     return top
 
 
-def drawable(values: FloatArray, end: float) -> FloatArray:
-    """Values that a painter can take: what is not finite becomes a gap, what is far off is near enough."""
+def drawable(values: FloatArray, end: float) -> tuple[FloatArray, bool]:
+    """Values that a painter can take, and whether there is no gap among them.
+
+    What is not finite becomes a gap, what is far off is near enough.
+    """
     array = np.array(values, dtype=np.float64)
     good = np.isfinite(array)
-    if not good.all():
+    whole = bool(good.all())
+    if not whole:
         array[~good] = np.nan
-    return np.minimum(np.maximum(array, -1000 * end), 1000 * end)
+    return np.minimum(np.maximum(array, -1000 * end), 1000 * end), whole
 
 
 def at(x: float, xs: FloatArray, ys: FloatArray) -> float:

@@ -4,12 +4,13 @@ Where there is no room for both the one in use stands alone, as the link that ta
 """
 
 from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from core.words import Words
-from gui.theme import theme
+from gui.theme import Role, theme
 from gui.widgets import paint
+from gui.widgets.cell_text import Measure, Writer
 
 DEFINITIONS = ("tpot", "itl")
 _PAD, _BETWEEN = 4, 6
@@ -62,8 +63,8 @@ class DefinitionSwitch(QAbstractButton):
     def width_for(self, alone: bool) -> int:
         """How wide it is with only the one in use, or with both."""
         shown = self._shown(alone)
-        metrics = QFontMetricsF(theme().font("caption_semibold"))
-        wide = sum(metrics.horizontalAdvance(self._name(key)) for key in shown)
+        width = Measure().width
+        wide = sum(width("caption_semibold", self._name(key)) for key in shown)
         return round(wide) + theme().px(2 * _PAD + _BETWEEN * (len(shown) - 1)) + 1
 
     def set_hint(self, hint: str) -> None:
@@ -114,13 +115,14 @@ class DefinitionSwitch(QAbstractButton):
         t = theme()
         with QPainter(self) as painter:
             x = float(t.px(_PAD))
-            base = paint.baseline_of(t.font("body"), 0, self.height())
+            write = Writer(painter)
+            base = write.base_of("body", 0, self.height())
             for key in self._shown(self._alone):
                 own = key == self._current
-                font = t.font("caption_semibold" if own else "caption")
+                role: Role = "caption_semibold" if own else "caption"
                 is_link = self._alone or not own
                 colour = t.accent_text if is_link else t.ink
-                end = paint.on_baseline(painter, x, base, self._name(key), font, colour)
+                end = write.on_base(x, base, self._name(key), role, colour)
                 if is_link and self.underMouse():
                     line = QRectF(x, base + 2, end - x, 1)
                     painter.fillRect(line, colour)
