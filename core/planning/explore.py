@@ -102,7 +102,7 @@ def _way(
 
 def _row_of_cells(own: Scenario, x: Axis, index: int, result: ResultKey) -> Row:
     """Cells that have nothing in common."""
-    found = [_cell(own, x, column) for column in range(len(x.values))]
+    found = [_cell(own, x, column, result) for column in range(len(x.values))]
     done = {cell.index: cell for cell in found if isinstance(cell, Row)}
     waiting = [cell for cell in found if not isinstance(cell, Row)]
     done |= {cell.index: cell for cell in cells_of(waiting, result)}
@@ -113,9 +113,9 @@ def _row_of_cells(own: Scenario, x: Axis, index: int, result: ResultKey) -> Row:
     return Row(index, values, starts, meets)
 
 
-def _cell(own: Scenario, x: Axis, column: int) -> Prepared | Row:
+def _cell(own: Scenario, x: Axis, column: int, result: ResultKey) -> Prepared | Row:
     try:
-        return only_cell(x.apply(own, column), column)
+        return only_cell(x.apply(own, column), column, result)
     except InvalidScenario:
         return no_row(column, 1)
 

@@ -23,12 +23,12 @@ from core.planning.explore_memory import (
     plans_of_sizes,
     plans_of_variants,
 )
-from core.planning.explore_results import Row, no_row
+from core.planning.explore_results import ResultKey, Row, no_row
 from core.planning.explore_services import NO_MEMORY, Services, plan_over
-from core.planning.explore_together import Cells, Prepared
+from core.planning.explore_together import Cells, Prepared, asked_of, idle_row
 from core.quantities import FloatArray
 from core.serving.limits import batch_limits
-from core.serving.steady_state import Service
+from core.serving.steady_state import Service, prepare
 from core.spec.change import get_value, with_value
 from core.spec.checks import check
 from core.spec.scenario import Scenario
@@ -133,19 +133,28 @@ def row_of_loads(scenario: Scenario, x: Axis, index: int, services: Services) ->
     return _over_loads(base, x, index, services)
 
 
-def only_cell(scenario: Scenario, index: int) -> Prepared | Row:
+def only_cell(scenario: Scenario, index: int, result: ResultKey) -> Prepared | Row:
     """A scenario as a row of one cell."""
     if any(p.severity == "error" for p in check(scenario)):
         return no_row(index, 1)
     path = _LOADS[0] if scenario.workload.load == "users" else _LOADS[1]
     x = Axis(path, (get_value(scenario, path),))
-    return _over_loads(scenario, x, index, Services(x, ""))
+    cells, memory = _over_lengths(scenario, x)
+    if not asked_of(scenario, cells, memory).any():
+        return idle_row(scenario, index, cells, memory, result)
+    return Prepared(scenario, index, cells, memory, prepare(scenario), scenario.deployment.accelerators)
+
+
+def _over_lengths(scenario: Scenario, x: Axis) -> tuple[Cells, Memory]:
+    """The requests of a row over a load or a length, and the room for them."""
+    cells = _cells(scenario, x, np.array(float(scenario.engine.longest_request)))
+    shared = np.minimum(cells.prefix, cells.prompt - 1.0)
+    return cells, memory_of(scenario, cells.prompt, cells.output, shared)
 
 
 def _over_loads(base: Scenario, x: Axis, index: int, services: Services) -> Prepared:
-    cells = _cells(base, x, np.array(float(base.engine.longest_request)))
+    cells, memory = _over_lengths(base, x)
     cells.allowed[:] &= services.takes(base)
-    memory = memory_of(base, cells.prompt, cells.output, np.minimum(cells.prefix, cells.prompt - 1.0))
     service = services.of(base)
     if x.path in LENGTHS:
         service = _with_lengths(service, cells)

@@ -7,15 +7,17 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.latency.points import PointsPlan
 from core.latency.textbook import TextbookPlan
 from core.memory.capacity import queues
 from core.planning.explore_memory import BoolArray, Memory
-from core.planning.explore_results import ResultKey, Row, meets_targets, results_of
+from core.planning.explore_results import ResultKey, Row, meets_targets, no_row, results_of
 from core.quantities import FloatArray
 from core.serving.lifecycle import ONE
 from core.serving.load import LoadCurve
+from core.serving.met_cells import part_of
 from core.serving.steady_state import Service, closed_loop, open_loop
 from core.serving.together import alike, joined
 from core.spec.checks import unsupported
@@ -95,12 +97,59 @@ def _rows_of_alike(rows: Sequence[Prepared], result: ResultKey) -> list[Row]:
     if len(rows) == 1:
         return [_finished(rows[0], _curve(rows[0]), result)]
     widths = [len(row.cells.load) for row in rows]
+    service = _joined([row.service for row in rows], widths)
     load = np.concatenate([row.cells.load for row in rows])
     tokens = _beside([row.memory.kv_tokens for row in rows], widths)
-    curve = open_loop(_joined([row.service for row in rows], widths), load, tokens, ONE)
+    asked = np.concatenate([asked_of(row.scenario, row.cells, row.memory) for row in rows])
+    if asked.all() or not asked.any():
+        curve = open_loop(service, load, tokens, ONE)
+    else:
+        some = np.flatnonzero(asked)
+        curve = _spread(open_loop(_some(service, some), load[some], tokens[some], ONE), some, len(asked))
     ends = np.cumsum(widths).tolist()
     parts = (slice(end - width, end) for width, end in zip(widths, ends, strict=True))
     return [_finished(row, _part(curve, part), result) for row, part in zip(rows, parts, strict=True)]
+
+
+def asked_of(scenario: Scenario, cells: Cells, memory: Memory) -> BoolArray:
+    """Cells whose speeds are looked at: where a field contradicts another there are none, nor where the
+    requests of an engine that lets them wait have no room.
+    """
+    return cells.allowed & memory.one_fits if queues(scenario) else cells.allowed
+
+
+def idle_row(scenario: Scenario, index: int, cells: Cells, memory: Memory, result: ResultKey) -> Row:
+    """A row of which no speed is looked at: what it needs is all there is to say."""
+    row = no_row(index, len(cells.load))
+    if result != "memory_per_device":
+        return row
+    return replace(row, values=np.where(cells.allowed, _needed(scenario, cells, memory, cells.load), np.nan))
+
+
+def _some(service: Service, cells: NDArray[np.intp]) -> Service:
+    """A service of all cells for some of them."""
+    plan = service.plan
+    return replace(
+        service,
+        plan=plan.part(cells) if isinstance(plan, PointsPlan) else plan,
+        lengths=part_of(service.lengths, cells),
+        replicas=cast(Any, service.replicas)[cells],
+        max_num_seqs=cast(Any, service.max_num_seqs)[cells],
+    )
+
+
+def _spread(curve: LoadCurve, at: NDArray[np.intp], n: int) -> LoadCurve:
+    """A curve of n cells from that of some; at the others, which nobody looks at, all is one."""
+
+    def all_of(values: FloatArray) -> FloatArray:
+        wide = np.ones((*values.shape[:-1], n))
+        wide[..., at] = values
+        return wide
+
+    named: dict[str, Any] = {
+        f.name: all_of(getattr(curve, f.name)) for f in fields(curve) if f.name != "terms"
+    }
+    return LoadCurve(**named)
 
 
 def _alike(service: Service) -> tuple[object, ...]:
@@ -164,17 +213,21 @@ def _finished(row: Prepared, curve: LoadCurve, result: ResultKey) -> Row:
     """Values, and which cells start and meet the targets."""
     scenario, cells, memory = row.scenario, row.cells, row.memory
     waits = queues(scenario)
-    if scenario.workload.load == "requests":
-        held = np.where(memory.one_fits, np.minimum(curve.users, memory.at_once), 1.0)
-        needed = memory.needed(np.maximum(held, 1.0))
-    else:
-        less = np.minimum(cells.load, np.maximum(memory.at_once, 1.0)) if waits else cells.load
-        needed = memory.needed(less)
+    needed = _needed(scenario, cells, memory, curve.users)
     starts = cells.allowed & (memory.one_fits if waits else needed <= memory.budget)
     values = results_of(scenario, curve, memory, needed, result, row.devices)
     values = np.where(cells.allowed if result == "memory_per_device" else starts, values, np.nan)
     meets = starts & meets_targets(scenario.targets, curve, memory)
     return Row(row.index, values, starts, meets & (unsupported(scenario) is None))
+
+
+def _needed(scenario: Scenario, cells: Cells, memory: Memory, users: FloatArray) -> FloatArray:
+    """Bytes of one device with ``users`` in the system."""
+    if scenario.workload.load == "requests":
+        held = np.where(memory.one_fits, np.minimum(users, memory.at_once), 1.0)
+        return memory.needed(np.maximum(held, 1.0))
+    most = np.maximum(memory.at_once, 1.0)
+    return memory.needed(np.minimum(cells.load, most) if queues(scenario) else cells.load)
 
 
 def _uneven(service: Service) -> bool:
