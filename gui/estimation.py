@@ -55,6 +55,7 @@ class Estimation(QObject):
         self._view_due_since: float | None = None
         self.estimate: Estimate | None = None
         self.curves: WorkloadCurves | None = None
+        self._point_of_curves: Estimate | None = None
         self.revision = -1
         self.shown_revision = -1  # of what the visible plots show
         self._point = QTimer(self, singleShot=True, interval=0)
@@ -64,7 +65,8 @@ class Estimation(QObject):
         document.changed.connect(self._on_changed)
 
     def start(self) -> None:
-        """Work out the document as it stands, at once."""
+        """Work out the document as it stands, at once, and everything of it anew."""
+        self._point_of_curves = None
         self._point.stop()
         self._work_out_point()
 
@@ -117,11 +119,18 @@ class Estimation(QObject):
         sys.excepthook(type(error), error, error.__traceback__)
         self.failed.emit((Problem("internal", values={"kind": type(error).__name__}),), revision)
 
+    def _curves_of(self, point: Estimate) -> WorkloadCurves:
+        """The curves of a point: those there are while nothing but targets has changed since."""
+        from core.planning.sweep import workload_curves  # after the first paint
+
+        before, self._point_of_curves = self._point_of_curves, point
+        if before is not None and self.curves is not None and _differ_in_targets(before, point):
+            return self.curves
+        return workload_curves(point.scenario, point)
+
     def _emit_view(self, point: Estimate, revision: int) -> None:
         if self._view == "curves":
-            from core.planning.sweep import workload_curves  # after the first paint
-
-            self.curves = workload_curves(point.scenario, point)
+            self.curves = self._curves_of(point)
             self.curves_ready.emit(self.curves, point, revision)
         elif self._view == "operators":
             self.operators_ready.emit(started(point), revision)
@@ -131,3 +140,13 @@ class Estimation(QObject):
 
             life = request_life(running) if running is not None else None
             self.life_ready.emit(Course(running, life), revision)
+
+
+def _differ_in_targets(before: Estimate, point: Estimate) -> bool:
+    """Whether two points that run differ in nothing but what is asked of them."""
+    one, other = before.scenario, point.scenario
+    same = all(
+        getattr(one, name) is getattr(other, name) for name in type(one).model_fields if name != "targets"
+    )
+    results = (before.speed, before.capacity, before.ledger) == (point.speed, point.capacity, point.ledger)
+    return same and results and point.speed is not None

@@ -5,7 +5,7 @@ plot can never disagree with a card.
 """
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -117,7 +117,7 @@ def _load(
     ceiling = point.capacity if point else capacity(scenario, build_ledger(scenario))
     service = prepare(scenario)
     most = max(1, ceiling.max_users)
-    limit = _limit(service, ceiling.kv_tokens, 10.0 * most + 1e5)
+    limit = _limit_of(service, ceiling.kv_tokens, 10.0 * most + 1e5)
     marked = _marked_users(most if math.isinf(limit) else min(most, max(1, math.floor(limit))))
     end = max(float(most), min(limit, 1e7))
     near = max(8.0, 2.0 * users, 1.6 * min(end, 6 * users))
@@ -136,6 +136,25 @@ def _load(
     frontier = tuple(int(i) for i in np.searchsorted(grid, marked))
     by_batch = limit >= service.replicas * service.max_num_seqs * (1 - 1e-6)
     return load, frontier, limit, by_batch
+
+
+_last_limit: list[tuple[Service, float, float, float]] = []  # one, or none
+
+
+def _limit_of(service: Service, kv_tokens: float, crowd: float) -> float:
+    """The limit, kept for the next point: it stays where it is while users come and go."""
+    for known, tokens, most, limit in _last_limit:
+        if (tokens, most) == (kv_tokens, crowd) and _alike(known, service):
+            return limit
+    limit = _limit(service, kv_tokens, crowd)
+    _last_limit[:] = [(service, kv_tokens, crowd, limit)]
+    return limit
+
+
+def _alike(one: Service, other: Service) -> bool:
+    """Whether two services are of the same plan and settings."""
+    names = (field.name for field in fields(Service) if field.name != "plan")
+    return one.plan is other.plan and all(getattr(one, name) == getattr(other, name) for name in names)
 
 
 def _limit(service: Service, kv_tokens: float, crowd: float) -> float:

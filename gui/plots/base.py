@@ -81,6 +81,7 @@ class PlotPane(Pane):
     drag_started = Signal()
     drag_finished = Signal()
     draggable = True
+    shows_targets = True  # else it stays as it is while nothing but targets changes
     quantity = ""  # key of the number that a click anywhere unfolds
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
@@ -182,9 +183,12 @@ class PlotPane(Pane):
         if curves is None or estimate is None:
             super().show()
             return
+        stays = curves is self.curves and not (self.shows_targets or self._stale or self._dragging)
         self.curves, self.estimate = curves, estimate
         self._stale, self._asked = False, None
         self.lines.answered()
+        if stays:
+            return
         self._empty = self.missing(curves, estimate)
         if not self._dragging:
             self.fit_axes(curves, estimate)

@@ -29,6 +29,7 @@ class MemoryOverUsers(PlotPane):
     """Where the line of the scenario's length crosses the budget, the cache is full."""
 
     key = "memory_over_users"
+    shows_targets = False
     quantity = "concurrent_users"
 
     def title(self) -> str:

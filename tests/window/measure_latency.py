@@ -127,10 +127,10 @@ def edit_seconds(
     window.estimation._later.timeout.connect(before_plots)
     workspace = window.workspace
     parts = [*workspace.parts(), *workspace.cards.cards]
-    areas = surfaces(workspace.tabs, tab)
     for path, value in edits_of():
         if len(plots) == edits:
             break
+        areas = surfaces(workspace.tabs, tab, path)
         settle(app, 20)
         watch.painted.clear()
         marks.clear()
@@ -140,7 +140,7 @@ def edit_seconds(
         if window.document.revision == revision:
             continue  # refused, or the value that it had
         window.document.end_merge()
-        if not until(app, lambda: all(id(area) in watch.painted for area in areas)):
+        if not until(app, lambda wanted=areas: all(id(area) in watch.painted for area in wanted)):
             continue  # nothing on this tab depends on it
         plots.append(clock() - begun)
         # The plots' turn begins when the numbers have been painted: none may be painted later.
@@ -151,15 +151,16 @@ def edit_seconds(
     return numbers, plots
 
 
-def surfaces(tabs: "PlotTabs", tab: str) -> list["QWidget"]:
-    """What is painted anew on a tab after an edit."""
+def surfaces(tabs: "PlotTabs", tab: str, path: str) -> list["QWidget"]:
+    """What is painted anew on a tab after an edit of the field at ``path``."""
     if tab == "roofline":
         return [tabs.roofline.area.viewport()]
     if tab == "step":
         return list(tabs.step.phases)
     if tab == "request":
         return [tabs.request.area.viewport()]
-    return [plot.area.viewport() for plot in tabs.plots]
+    targets = path.startswith("targets.")
+    return [plot.area.viewport() for plot in tabs.plots if plot.shows_targets or not targets]
 
 
 def edits_of() -> Iterator[tuple[str, object]]:

@@ -8,6 +8,7 @@ import pytest
 from core.estimator import estimate
 from core.files import scenario_file
 from core.memory.capacity import memory_over_users
+from core.planning import sweep
 from core.planning.sweep import other_lengths, workload_curves
 from core.quantities import EXPECTED, HIGH, LOW
 from core.spec.change import with_values
@@ -118,3 +119,20 @@ def test_point_and_curves(benchmark, scenario):
         workload_curves(changed, estimate(changed))
 
     benchmark(both)
+
+
+def test_the_limit_of_another_service_is_never_taken(scenario: Scenario) -> None:
+    """It is kept from one edit of the users to the next; every other edit finds its own."""
+    edits = [
+        {"workload.users": 3},
+        {"workload.users": 40},
+        {"workload.prompt_tokens": 900},
+        {"engine.max_num_seqs": 2},
+        {"engine.max_num_seqs": 2, "precision.kv_cache": "fp8"},
+        {"workload.users": 40},
+    ]
+    for changes in edits:
+        asked = with_values(scenario, changes)
+        kept = workload_curves(asked)
+        sweep._last_limit.clear()
+        assert workload_curves(asked).full_at == kept.full_at

@@ -6,6 +6,7 @@ from PySide6.QtGui import QImage, QPainter
 from pytestqt.qtbot import QtBot
 
 from core.pauses import pause
+from gui.frame.window import MainWindow
 from gui.plots.price_plot import Point, PricePlot
 from gui.theme import theme
 from gui.widgets import grid_table, paint
@@ -135,3 +136,31 @@ def test_a_plot_painted_in_steps_is_the_one_painted_at_once(qtbot: QtBot) -> Non
     assert stepwise.busy and stepwise.grab().toImage() == before  # until the last step
     qtbot.waitUntil(lambda: not stepwise.busy)
     assert stepwise.grab().toImage() == at_once.grab().toImage() != before
+
+
+def test_other_targets_leave_the_curves_and_the_plot_of_memory_as_they_are(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    with qtbot.waitSignal(window.plots_shown, timeout=30_000):
+        window.show()
+    estimation, document, plots = window.estimation, window.document, window.workspace.plots
+
+    def edit(path: str, value: object) -> None:
+        document.set_value(path, value)
+        document.end_merge()
+        qtbot.waitUntil(lambda: estimation.shown_revision == document.revision)
+        assert {id(plot.estimate) for plot in plots} == {id(estimation.estimate)}
+        assert {id(plot.curves) for plot in plots} == {id(estimation.curves)}
+
+    edit("targets.users", 3)
+    before, laid_out = estimation.curves, []
+    for plot in plots:
+        plot.area.place = lambda key=plot.key: laid_out.append(key)  # type: ignore[method-assign,misc]
+    edit("targets.time_per_output_token_ms", 40.0)
+    assert estimation.curves is before
+    assert laid_out == [plot.key for plot in plots if plot.key != "memory_over_users"]
+    edit("workload.users", 9)
+    assert estimation.curves is not before and laid_out[-3:] == [plot.key for plot in plots]
+    estimation.start()
+    window.workspace.tabs.resume()
+    assert estimation.curves is not before  # all of it anew: calibrations may be others by now
