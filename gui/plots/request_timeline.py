@@ -294,17 +294,23 @@ class RequestTimeline(Pane):
     def _span_name(
         self, draw: Draw, span: Span, centre: float, middles: list[float], bounds: QRectF, life: RequestLife
     ) -> None:
-        for text in (self._said(span, life), self._said(span, None)):
+        texts = (self._said(span, life), self._said(span, None))
+        # Rather a shorter text than a line through another one, but that rather than none.
+        for text, clear in ((texts[0], True), (texts[1], True), (texts[0], False), (texts[1], False)):
             half = draw.width(text, "caption_medium") / 2
             if 2 * half > bounds.width():
                 continue
             x = min(max(centre, bounds.left() + half), bounds.right() - half)
             for row, y in enumerate(middles):
+                leader = centre, bounds.top() + 1, centre, y - draw.theme.px(8)
+                if row and clear and not draw.clear(*leader):
+                    break  # the line to any further row would go through the same text
                 if draw.text_if_free(
                     x, y, text, draw.theme.ink2, bounds, role="caption_medium", align="centre"
                 ):
                     if row:
-                        draw.line(centre, bounds.top() + 1, centre, y - draw.theme.px(8), draw.theme.control)
+                        draw.line(*leader, draw.theme.control)
+                        draw.keep_clear(*leader)
                     return
 
     def _said(self, span: Span, life: RequestLife | None) -> str:

@@ -18,7 +18,7 @@ from gui.plots.draw import Align, Draw, text_width
 from gui.plots.log_axis import log_axis
 from gui.plots.pane import Pane
 from gui.plots.roofline_content import RooflineData, roofline_of, wrapped
-from gui.plots.roofline_marks import Place, around, distance, radius_of, sentence, stands_on, within
+from gui.plots.roofline_marks import Place, around, distance, leader, radius_of, sentence, stands_on, within
 from gui.plots.step_content import requests_in
 from gui.plots.tab_ghosts import MOST, Other, mark_operators, rooflines_of
 from gui.theme import Role, theme
@@ -38,6 +38,7 @@ class Roofline(Pane):
         self.started: Started | None = None
         self._pointer: QPointF | None = None
         self._others: tuple[tuple[Other, RooflineData], ...] = ()
+        self._marks = 0  # places that roofs and points take, before the names
         self._chosen: int | None = None  # index of the point that the keys have reached
         super().__init__(words, parent)
 
@@ -185,6 +186,7 @@ class Roofline(Pane):
         for place in places:
             r = place.radius
             draw.taken.append(QRectF(place.x - r - 1, place.y - r - 1, 2 * r + 2, 2 * r + 2))
+        self._marks = len(draw.taken)
         self._roof_names(draw, self.data, places)
         self._mark_others(draw, places)
         for place in places:
@@ -303,18 +305,15 @@ class Roofline(Pane):
         for dx, dy, align in near:
             if self._said(draw, place.x + dx, place.y + dy, text, colour, align):
                 return
-        for far in (18.0, 32.0, 46.0, 62.0, 80.0):
-            for dx, dy, align in around(far):
-                if self._said(draw, place.x + dx, place.y + dy, text, colour, align):
-                    length = math.hypot(dx, dy)
-                    share, end = place.radius / length, 1 - 4 / length
-                    draw.line(
-                        place.x + dx * share,
-                        place.y + dy * share,
-                        place.x + dx * end,
-                        place.y + dy * end,
-                        current.control,
-                    )
+        off = [(dx, dy, align) for far in (18.0, 32.0, 46.0, 62.0, 80.0) for dx, dy, align in around(far)]
+        leaders = [leader(place, dx, dy) for dx, dy, _ in off]
+        # Another place for the name rather than a line through another one, but any rather than none.
+        clear = [draw.clear(*line, self._marks) for line in leaders]
+        for wanted in (True, False):
+            for (dx, dy, align), line, is_clear in zip(off, leaders, clear, strict=True):
+                if is_clear == wanted and self._said(draw, place.x + dx, place.y + dy, text, colour, align):
+                    draw.line(*line, current.control)
+                    draw.keep_clear(*line)
                     return
 
     def _said(

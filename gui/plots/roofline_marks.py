@@ -52,6 +52,13 @@ def around(far: float) -> tuple[tuple[float, float, Align], ...]:
     )
 
 
+def leader(place: Place, dx: float, dy: float) -> tuple[float, float, float, float]:
+    """A line from the edge of a point to a name that stands so far off."""
+    length = math.hypot(dx, dy)
+    share, end = place.radius / length, 1 - 4 / length
+    return place.x + dx * share, place.y + dy * share, place.x + dx * end, place.y + dy * end
+
+
 def within(axis: LogAxis, value: float) -> float:
     """A place kept on the axis, so that nothing is lost; NaN for what has none."""
     if value == math.inf:
