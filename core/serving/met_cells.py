@@ -91,7 +91,8 @@ def groups_of(values: Sequence[FloatArray], n: int) -> Groups:
     order = np.lexsort(values)
     new = np.zeros(n, dtype=bool)
     for value in values:
-        new[1:] |= np.diff(value[order]) != 0
+        ordered = value[order]
+        new[1:] |= ordered[1:] != ordered[:-1]  # no difference: lengths without an end are alike
     new[0], of = True, np.empty(n, dtype=np.intp)
     of[order] = np.cumsum(new) - 1
     return Groups(order[new], of)

@@ -10,7 +10,7 @@ from core.catalog.models import load_model
 from core.errors import InvalidScenario
 from core.estimator import estimate
 from core.planning.explore import Grid, explore, result_of, turned
-from core.planning.explore_axes import Axis, axis_for
+from core.planning.explore_axes import Axis, axes_for, axis_for
 from core.spec.base import field_meta
 from core.spec.change import get_value, with_values
 from core.spec.checks import check
@@ -230,3 +230,33 @@ def test_axes_end_where_their_field_does(base, changes):
     for index in range(len(axis.values)):
         applied = get_value(axis.apply(scenario, index), path)
         assert meta.maximum is None or applied <= meta.maximum
+
+
+ROOMS = (
+    ("accelerator.memory_gb_nominal", "engine.max_num_batched_tokens"),
+    ("workload.prompt_tokens", "workload.shared_prefix_tokens"),
+    ("accelerator", "precision.weights"),
+)
+
+
+@pytest.mark.parametrize("engine", ["vllm", "llamacpp", "transformers"])
+@pytest.mark.parametrize("load", ["users", "requests"])
+@pytest.mark.parametrize("pair", ROOMS, ids=[" ".join(p) for p in ROOMS])
+def test_cells_beside_those_in_which_nothing_starts(base, engine, load, pair):
+    """What does not start is not asked for its speed; the others are what they would be without it."""
+    released = {"vllm": "0.21", "llamacpp": "b6000", "transformers": "4.50"}[engine]
+    changes = {"engine.name": engine, "engine.version": released, "workload.load": load}
+    changes |= LLAMA if engine == "llamacpp" else {}
+    scenario = with_values(base, changes | {"workload.shared_prefix_tokens": 100})
+    if not set(pair) <= set(axes_for(scenario)):
+        pytest.skip("an input that this engine has not")
+    x, y = (axis_for(scenario, path, 12) for path in pair)
+    for result in ("output_throughput", "time_to_first_token", "memory_per_device"):
+        grid = explore(scenario, x, y, result)
+        assert compare(scenario, grid, 30)
+        for row, column in np.argwhere(~grid.starts)[::5]:
+            cell = cell_of(scenario, grid, row, column)
+            needed = (
+                np.nan if cell is None or result != "memory_per_device" else result_of(estimate(cell), result)
+            )
+            assert grid.values[row, column] == pytest.approx(needed, rel=1e-6, nan_ok=True)
