@@ -24,7 +24,8 @@ from core.spec.support import engines_on, supported_weights
 from core.units import show_bytes, show_count, show_limit, show_time, show_tokens, three_digits
 from core.words import Phrase, counted, percent
 
-CANNOT_RUN = "cannot_run"  # among the keys of what is missed: the engine does not run there
+# Among the keys of what is missed: the engine does not run there; more requests come than are answered.
+CANNOT_RUN, OVERLOADED = "cannot_run", "rate"
 _LLAMA = ("llamacpp", "ollama")
 _ONE_BY_ONE = ("mlx", "transformers")
 _OPTIONS = {
@@ -52,7 +53,7 @@ def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | 
             "ceiling": three_digits(speed.request_throughput.expected),
         }
         detail = Phrase("verdict.detail_unstable", values)
-        return Verdict("warn", Phrase("verdict.unstable", overload), detail, missed)
+        return Verdict("warn", Phrase("verdict.unstable", overload), detail, (*missed, OVERLOADED))
     detail = Phrase("verdict.detail_speed", values)
     users = _load(scenario, speed)
     if speed.users > ceiling.at_once:

@@ -13,7 +13,7 @@ from core.errors import InvalidScenario
 from core.estimator import estimate
 from core.explain.crowding import crowding_notes
 from core.explain.setting import setting_move, setting_of
-from core.explain.verdict import CANNOT_RUN
+from core.explain.verdict import CANNOT_RUN, OVERLOADED
 from core.planning.hardware_moves import (
     host_memory,
     layout_moves,
@@ -193,7 +193,7 @@ def _other_limit(before: Estimate, after: Estimate) -> tuple[Phrase, ...]:
 
 def missed_keys(point: Estimate) -> tuple[str, ...]:
     """What is missed: targets by key, "memory_per_device", "queue" (requests wait) and "stable"."""
-    missed = list(point.verdict.missed)
+    missed = [key for key in point.verdict.missed if key != OVERLOADED]  # told by "stable"
     speed = point.speed
     if speed is not None:
         if not speed.stable:

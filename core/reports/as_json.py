@@ -19,6 +19,9 @@
      "calibration": null or name,
      "notes": [{"code", "severity", "paths", "text"}, …]}
 
+What is ``missed`` are keys of results that miss their target, "cannot_run", and "rate" where more requests
+come than are answered.
+
 A phase is ``{"seconds", "bottleneck", "compute_format", "native", "shares": {bound: share},
 "operators": [{"key", "seconds", "flops", "bytes", "bound"}, …]}``.  ``low`` to ``high`` is the band
 that holds 80 % of measured cases.  A number that has no finite value is null.

@@ -7,11 +7,15 @@ from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
 from core.estimator import estimate
 from core.explain.derivation_time import terms_of
+from core.explain.verdict import OVERLOADED
 from core.files import scenario_file
 from core.latency.textbook import textbook_plan
-from core.planning.advise import judged
+from core.planning.advise import judged, missed_keys
+from core.planning.estimates import estimated
 from core.planning.hardware_moves import host_memory
 from core.planning.moves import most_users_within
+from core.planning.offers import Offer
+from core.planning.search_space import Combination
 from core.reports.simulation import detail
 from core.serving.simulator import simulate
 from core.serving.steady_state import prepare
@@ -128,3 +132,20 @@ def test_shares_and_rates_say_whose_they_are(loaded):
     assert said.key == "simulate.detail.meeting_of"
     assert said.values["came"] == f"{busy.time_to_first_token.count}"
     assert said.values["ended"] == f"{busy.answered}"
+
+
+def test_a_service_that_cannot_keep_up_misses_the_rate_in_estimate_and_search(scenario):
+    """Targets of none of its times: the rate is missed all the same, by the same word."""
+    changes = {"workload.load": "requests", "workload.request_rate": 1e4}
+    none = {f"targets.{name}": None for name in type(scenario.targets).model_fields}
+    point = estimate(with_values(scenario, changes | none))
+    assert point.speed is not None and not point.speed.stable
+    assert point.verdict.missed == (OVERLOADED,)
+    assert missed_keys(point) == ("stable",)
+    place = point.scenario.deployment
+    formats = point.scenario.precision
+    combination = Combination(
+        point.scenario.accelerator, place, formats.weights, formats.kv_cache, price=None
+    )
+    found = estimated(point.scenario, combination, whole=True)
+    assert isinstance(found, Offer) and found.missed == (OVERLOADED,)
