@@ -46,6 +46,7 @@ class Shell(QObject):
         actions["about"].triggered.connect(lambda _=False: self.show_manual("about"))
         window.toolbar.workspace_chosen.connect(stack.show_key)
         stack.switched.connect(window.toolbar.show_workspace)
+        window.workspace.search_asked.connect(lambda: stack.show_key("recommend"))
         window.pinned.changed.connect(self._show_ghosts)
         window.estimation.point_ready.connect(self._on_point)
         window.workspace.tabs.tab_changed.connect(self._show_ghosts)  # also when the plots have come

@@ -97,6 +97,7 @@ class Side(QObject):
         panel.advice.pointed.connect(self._point)
         panel.advice.applied.connect(self.apply)
         panel.advice.why_asked.connect(self.explain_symptoms)
+        panel.advice.search_asked.connect(w.search_asked)
         panel.derivation.chosen.connect(self.select)
         panel.derivation.explain.connect(self._explain)
         panel.derivation.copy.connect(self.copy)

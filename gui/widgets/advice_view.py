@@ -10,13 +10,15 @@ from gui.theme import manager, theme
 from gui.widgets import paint
 from gui.widgets.advice_content import suggestion_text
 from gui.widgets.advice_item import AdviceItem
-from gui.widgets.link_button import LinkButton
+from gui.widgets.link_button import RING, LinkButton
 from gui.widgets.scrolling import bring_into_sight
 from gui.widgets.small_print import Print
 
 _EDGE = 16
 HEAD = 36
 _LEAST_NAMES = 44
+# Suggestions that cost money: a single change each, where a search tries every device and number.
+_BOUGHT = frozenset(("other_device", "machine", "more_devices", "second_copy"))
 
 
 class _List(QWidget):
@@ -36,6 +38,7 @@ class AdviceView(QWidget):
     pointed = Signal(object)
     applied = Signal(object)
     why_asked = Signal()
+    search_asked = Signal()  # other hardware, all of it
     changed = Signal()  # there is other content, which may need another height
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
@@ -57,6 +60,9 @@ class AdviceView(QWidget):
         self._lead = Print(self._list, "ink2")
         self._empty = Print(self._list, "ink2")
         self._foot = Print(self._list)
+        self.search = LinkButton(parent=self._list)
+        self.search.clicked.connect(self.search_asked)
+        self.search.hide()
         self._scroll = QScrollArea(self)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -114,6 +120,9 @@ class AdviceView(QWidget):
         self.why.setText(w("side.why"))
         self.why.setAccessibleName(w("side.why_spoken"))
         self.why.setToolTip(w("side.why_spoken"))
+        self.search.setText(w("side.cheaper"))
+        self.search.setToolTip(w("side.cheaper_tip"))
+        self.search.setVisible(any(suggestion.key in _BOUGHT for suggestion in self._suggestions))
         texts = [suggestion_text(suggestion, w) for suggestion in self._suggestions]
         names = [paint.width(theme().font("body"), e.name) for text in texts for e in text.effects]
         column = max([theme().px(_LEAST_NAMES), *names])
@@ -211,6 +220,12 @@ class AdviceView(QWidget):
             if high:
                 part.setGeometry(0, y, width, high)
             y += high
+        if not self.search.isHidden():
+            y += 0 if self._foot.isHidden() else theme().px(4)
+            size = self.search.sizeHint()
+            # Its words, not the ring around them, begin where all texts do.
+            self.search.setGeometry(_EDGE - RING, y, size.width(), size.height())
+            y += size.height() + theme().px(8)
         self._list.setFixedSize(width, max(1, y))
 
     def _lay_out(self) -> None:

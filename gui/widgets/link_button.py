@@ -8,13 +8,13 @@ from gui import icons
 from gui.theme import manager, theme
 from gui.widgets import paint
 
-_RING = 2  # px of the focus ring, which are there without it too
+RING = 2  # px of the focus ring, which are there without it too
 
 
 def flush(link: "LinkButton") -> QHBoxLayout:
     """A link whose words, not whose ring, begin where its neighbours do."""
     row = QHBoxLayout()
-    row.addSpacing(-_RING)
+    row.addSpacing(-RING)
     row.addWidget(link, 0, Qt.AlignmentFlag.AlignLeft)
     return row
 

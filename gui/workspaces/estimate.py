@@ -37,6 +37,7 @@ class EstimateWorkspace(QWidget):
     """One scenario: what it is at the left, what follows from it at the right."""
 
     users_dragged = Signal()  # the user has found the handle
+    search_asked = Signal()  # for other hardware: Recommend
     unfold_asked = Signal(str)  # the section that the user wants to see
 
     def __init__(

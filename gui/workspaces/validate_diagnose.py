@@ -18,7 +18,7 @@ from gui.sheets.sheet import Text
 from gui.theme import manager, theme
 from gui.widgets.cause_list import CauseList, CauseText
 from gui.widgets.grid_table import GridTable
-from gui.widgets.link_button import LinkButton
+from gui.widgets.link_button import LinkButton, flush
 from gui.work.background import Work
 from gui.work.validation import diagnosed
 from gui.workspaces.parts import Ground
@@ -85,8 +85,8 @@ class DiagnosePage(Ground):
         self.switch = LinkButton()
         self.switch.clicked.connect(lambda _=False: self._switch())
         form.addWidget(self.of, 7, 0, 1, 2)
-        form.addWidget(self.switch, 8, 0, 1, 2, Qt.AlignmentFlag.AlignLeft)
-        form.addWidget(self.symptoms, 9, 0, 1, 2, Qt.AlignmentFlag.AlignLeft)
+        form.addLayout(flush(self.switch), 8, 0, 1, 2)
+        form.addLayout(flush(self.symptoms), 9, 0, 1, 2)
         form.setColumnStretch(1, 1)
         form.setRowStretch(10, 1)
         self._left = QWidget()

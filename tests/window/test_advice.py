@@ -367,3 +367,13 @@ def test_where_no_single_change_is_enough_that_is_said_and_what_is_enough_is_one
     assert not side.panel.advice.lead_text
     complete.document.undo()
     assert complete.document.scenario == before
+
+
+def test_a_link_leads_to_the_search_where_something_is_to_be_bought(complete: MainWindow, side: Side) -> None:
+    advice = side.panel.advice
+    assert {suggestion.key for suggestion in side.advice} & {"other_device", "more_devices", "second_copy"}
+    assert advice.search.isVisibleTo(advice)
+    advice.search.click()
+    assert complete.stack.key == "recommend"
+    advice.show_advice(tuple(s for s in side.advice if s.key == "users"), "warn", "")
+    assert not advice.search.isVisibleTo(advice)
