@@ -1,7 +1,7 @@
 """Lines of plots that cover whole pixels are filled: the same picture; a vector drawing keeps its lines."""
 
 import pytest
-from PySide6.QtCore import QBuffer, QIODevice, QPointF, QSize, Qt
+from PySide6.QtCore import QBuffer, QIODevice, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen
 from PySide6.QtSvg import QSvgGenerator
 from pytestqt.qtbot import QtBot
@@ -57,3 +57,19 @@ def test_a_vector_drawing_keeps_its_lines(qtbot: QtBot) -> None:
     plain, lined = drawn(False), drawn(True)
     assert lined.count(b"<polyline") + lined.count(b"<line") == 1
     assert lined.count(b"<rect") == plain.count(b"<rect")
+
+
+def test_a_line_is_clear_of_what_stands_beside_it_and_not_of_what_it_meets(qtbot: QtBot) -> None:
+    image = QImage(100, 100, QImage.Format.Format_RGB32)
+    with QPainter(image) as painter:
+        draw = Draw(painter, theme())
+        draw.taken.append(QRectF(40, 40, 20, 10))
+        assert not draw.clear(0, 0, 100, 100)
+        assert not draw.clear(50, 90, 50, 10)  # upright
+        assert not draw.clear(90, 45, 10, 45)
+        assert draw.clear(0, 0, 39, 100) and draw.clear(50, 39, 50, 0)
+        assert draw.clear(0, 0, 100, 100, beyond=1)
+        free = QRectF(10, 70, 20, 10)
+        assert draw.free(free)
+        draw.keep_clear(20, 90, 20, 60)
+        assert not draw.free(free)
