@@ -263,7 +263,7 @@ def _sums(each: FloatArray, work: FloatArray) -> FloatArray:
     return np.asarray(each @ work if work.ndim == 2 else (each[..., None, :] @ work)[..., 0, :])
 
 
-def setting_of(engine: Engine, deployment: Deployment) -> Setting:
+def setting_of(engine: Engine, devices: int) -> Setting:
     """The engine's settings with its own defaults filled in."""
     micro = engine.n_ubatch if engine.name in ("llamacpp", "ollama") else None
     return Setting(
@@ -271,7 +271,7 @@ def setting_of(engine: Engine, deployment: Deployment) -> Setting:
         micro_batch=min(_MICRO_BATCH[engine.name] if micro is None else float(micro), engine.n_batch or 1e9),
         flash_attention=engine.flash_attention is not False,
         backend=engine.backend,
-        devices=deployment.pipeline_parallel,
+        devices=devices,
     )
 
 
@@ -293,31 +293,62 @@ def local_plan_of(
     fitted = calibration or UNCALIBRATED
     if not fitted.applies_to(engine.name, device.name):
         fitted = UNCALIBRATED
-    setting = setting_of(engine, deployment)
-    whole = _plan(
+    return _split_plan(
         Identity(architecture),
         Identity(device),
-        precision,
-        replace(setting, devices=1),
-        placement(architecture, engine, device),
-        host,
+        deployment.pipeline_parallel,
         deployment.tensor_parallel,
-        speculative,
+        precision.weights,
+        precision.kv_cache,
+        Identity(engine),
+        Identity(host),
+        Identity(speculative),
         scale,
         Identity(fitted),
     )
-    if setting.devices == 1:
-        return whole
-    # The work is the same over any number of devices.
-    split = np.array([[float(setting.devices)], whole.split[1]])
-    return replace(whole, setting=setting, split=split)
 
 
 @lru_cache(maxsize=1024)
+def _split_plan(
+    architecture: Identity[Architecture],
+    device: Identity[Accelerator],
+    devices: int,
+    tensor_parallel: int,
+    weights: str,
+    cache: str,
+    engine: Identity[Engine],
+    host: Identity[Host],
+    speculative: Identity[Speculative | None],
+    scale: Scale,
+    calibration: Identity[Calibration],
+) -> LocalPlan:
+    """By the very records: a search asks for the same again and again, and to compare them takes longer."""
+    setting = setting_of(engine.it, devices)
+    whole = _plan(
+        architecture,
+        device,
+        weights,
+        cache,
+        replace(setting, devices=1),
+        placement(architecture.it, engine.it, device.it),
+        host.it,
+        tensor_parallel,
+        speculative.it,
+        scale,
+        calibration,
+    )
+    if devices == 1:
+        return whole
+    # The work is the same over any number of devices.
+    return replace(whole, setting=setting, split=np.array([[float(devices)], whole.split[1]]))
+
+
+@lru_cache(maxsize=1536)  # all devices with the formats that a search tries
 def _plan(
     architecture: Identity[Architecture],
     accelerator: Identity[Accelerator],
-    precision: Precision,
+    weight_format: str,
+    cache_format: str,
     setting: Setting,
     place: Placement,
     host: Host,
@@ -327,12 +358,12 @@ def _plan(
     calibration: Identity[Calibration],
 ) -> LocalPlan:
     arch, device = architecture.it, accelerator.it
-    weights = WEIGHT_FORMATS[precision.weights]
+    weights = WEIGHT_FORMATS[weight_format]
     profile = local_profile_for(setting.engine, device, setting.backend)
     drafted = 0 if speculative is None or speculative.kind == "none" else speculative.tokens
     layout = Layout(devices=tensor_parallel, verified=1 + drafted)
     draft = draft_of(arch, speculative)
-    operators = operators_of(arch, precision.weights, precision.kv_cache, layout, draft)
+    operators = operators_of(arch, weight_format, cache_format, layout, draft)
     terms, work = WorkList(
         arch,
         operators,

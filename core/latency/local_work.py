@@ -49,7 +49,7 @@ class Scale:
     others: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Term:
     """One summand: ``work`` per unit of each feature at a full ``rate``, divided by the ``fractions``.
 
@@ -171,7 +171,10 @@ class WorkList:
         found += self._launches()
         work = np.array([term.work for term in found])
         some = np.flatnonzero(work.any(axis=1))
-        return tuple(found[i] for i in some.tolist()), work[some]
+        work, terms = work[some], tuple(found[i] for i in some.tolist())
+        for term, row in zip(terms, work, strict=True):
+            term.work = row  # the arrays that the rows were made from are not kept
+        return terms, work
 
     def _matrix(
         self, row: Operator, tensor_class: TensorClass, flops: FloatArray, moved: FloatArray

@@ -25,8 +25,7 @@ from core.memory.plan import MemoryPlan
 from core.model.cache import cache_kinds
 from core.model.formats import GgufSizes, LayerBytes, gguf_sizes
 from core.spec.architecture import Architecture, LayerGroup, RecurrentMixer
-from core.spec.deployment import Deployment
-from core.spec.engine import Engine, Precision
+from core.spec.engine import Engine
 from core.spec.formats import CACHE_FORMATS
 from core.spec.gguf_types import TENSOR_TYPES
 from core.spec.scenario import Scenario
@@ -96,11 +95,12 @@ def parts(scenario: Scenario) -> list[range]:
 class _Asked:
     """What the buffers depend on; many devices are asked about the same."""
 
-    architecture: Architecture
+    architecture: int  # by its id: the scenario beside it keeps it
     family: str
     engine: Engine
-    precision: Precision
-    deployment: Deployment
+    weights: str
+    cache: str
+    devices: int  # that share the layers
     scenario: Scenario = field(compare=False)
 
 
@@ -109,11 +109,12 @@ def buffers(scenario: Scenario) -> tuple[tuple[Buffers, ...], int]:
     model = scenario.model
     return _buffers(
         _Asked(
-            model.architecture,
+            id(model.architecture),
             model.family,
             scenario.engine,
-            scenario.precision,
-            scenario.deployment,
+            scenario.precision.weights,
+            scenario.precision.kv_cache,
+            scenario.deployment.pipeline_parallel,
             scenario,
         )
     )
@@ -125,9 +126,12 @@ def _buffers(asked: _Asked) -> tuple[tuple[Buffers, ...], int]:
     arch, engine = scenario.model.architecture, scenario.engine
     sizes = file_sizes(scenario)
     dealt = parts(scenario)
-    kept = _kept(_Keeps(arch, asked.family, engine, asked.precision.kv_cache, len(dealt), scenario))
-    each = zip(dealt, kept.devices, strict=True)
-    found = tuple(_of_device(scenario, sizes, kept, part, cache) for part, cache in each)
+    kept = _kept(_Keeps(asked.architecture, asked.family, engine, asked.cache, len(dealt), scenario))
+    compute = kept.compute
+    if compute is None:
+        compute = tuple(_compute_of(scenario, part, len(dealt), kept.cells) for part in dealt)
+    each = zip(dealt, kept.devices, compute, strict=True)
+    found = tuple(_of_device(engine, sizes, *one) for one in each)
     # A tied table lies on the device as the output and on the host as the table.
     tied_copy = _output_bytes(sizes) if arch.tied_embeddings and arch.layers in dealt[-1] else 0
     host = sizes.bytes + tied_copy - sum(b.model for b in found)
@@ -138,7 +142,7 @@ def _buffers(asked: _Asked) -> tuple[tuple[Buffers, ...], int]:
 class _Keeps:
     """What the caches depend on; many weight formats are asked about the same."""
 
-    architecture: Architecture
+    architecture: int  # by its id: the scenario beside it keeps it
     family: str
     engine: Engine
     cache: str
@@ -153,20 +157,33 @@ class _Kept:
     devices: tuple[tuple[int, int], ...]
     total: int
     cells: dict[int | None, int]
+    compute: tuple[int, ...] | None  # buffers of the devices; None: they depend on the weights
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=512)  # more than an axis of lengths has
 def _kept(keeps: _Keeps) -> _Kept:
     scenario, engine = keeps.scenario, keeps.engine
     caches, cells = layer_caches(scenario), context_cells(engine)
-    devices = []
-    for part in parts(scenario):
+    dealt, devices = parts(scenario), []
+    for part in dealt:
         inside = [caches[layer] for layer in part if layer < len(caches) and not engine.kv_on_host]
         counted = _counted(inside)
         token = math.ceil(sum((n * c.token for n, c in counted), Fraction(0)))
         devices.append((token, sum(n * (c.window + c.state) for n, c in counted)))
     total = sum(n * (math.ceil(c.token * cells) + c.window + c.state) for n, c in _counted(caches))
-    return _Kept(tuple(devices), total, mask_cells(scenario, window_cells))
+    masks, compute = mask_cells(scenario, window_cells), None
+    if _all_on_devices(engine, len(caches)):
+        compute = tuple(_compute_of(scenario, part, len(dealt), masks) for part in dealt)
+    return _Kept(tuple(devices), total, masks, compute)
+
+
+def _all_on_devices(engine: Engine, layers: int) -> bool:
+    """Whether the host keeps no matrix that a device would fetch."""
+    return first_layer(engine, layers) == 0 and has_output(engine, layers) and not engine.n_cpu_moe
+
+
+def _compute_of(scenario: Scenario, part: range, devices: int, cells: dict[int | None, int]) -> int:
+    return compute_bytes(scenario, part, devices, cells) if part else 0
 
 
 def _counted(caches: Sequence[LayerCache]) -> list[tuple[int, LayerCache]]:
@@ -181,9 +198,9 @@ def _output_bytes(sizes: GgufSizes) -> int:
 
 
 def _of_device(
-    scenario: Scenario, sizes: GgufSizes, kept: _Kept, part: range, cache: tuple[int, int]
+    engine: Engine, sizes: GgufSizes, part: range, cache: tuple[int, int], compute: int
 ) -> Buffers:
-    engine, layers = scenario.engine, len(sizes.layers)
+    layers = len(sizes.layers)
     model = 0
     for layer in part:
         if layer == layers:
@@ -193,7 +210,6 @@ def _of_device(
             stay = sizes.layers[layer].experts if layer < engine.n_cpu_moe else 0
             model += sizes.layers[layer].total - stay
     token, bounded = cache
-    compute = compute_bytes(scenario, part, len(kept.devices), kept.cells) if part else 0
     return Buffers(model, token * context_cells(engine) + bounded, token, bounded, compute)
 
 

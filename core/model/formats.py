@@ -47,7 +47,7 @@ class GgufSizes:
         return sum(layer.total for layer in self.layers) + sum(self.outside.values())
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=768)  # all models with the formats that a search tries
 def gguf_sizes(arch: Architecture, file_type: str) -> GgufSizes:
     """Sizes of ``arch`` in a file type such as "Q4_K_M".  Raises NotFound for an unknown type."""
     if file_type not in BASE_TYPE:

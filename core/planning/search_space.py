@@ -8,6 +8,7 @@ every unit at its peak.  A bound is never more than the estimate, so nothing goo
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from typing import Literal
 
@@ -94,9 +95,14 @@ class Combination:
                 **changed_settings(base, self.settings),
                 "accelerator": self.device,
                 "deployment": self.deployment,
-                "precision": Precision(weights=self.weights, kv_cache=self.cache),
+                "precision": _precision(self.weights, self.cache),
             }
         )
+
+
+@lru_cache(maxsize=64)
+def _precision(weights: str, cache: str) -> Precision:
+    return Precision(weights=weights, kv_cache=cache)
 
 
 def devices_of(base: Scenario) -> tuple[Accelerator, ...]:
@@ -257,9 +263,7 @@ def _supported(base: Scenario, devices: tuple[Accelerator, ...], weights: str) -
     found = []
     for device in devices:
         pause()
-        trial = base.model_copy(
-            update={"accelerator": device, "precision": Precision(weights=weights, kv_cache=cache)}
-        )
+        trial = base.model_copy(update={"accelerator": device, "precision": _precision(weights, cache)})
         found.append(not any(p.code in _REFUSED for p in check(trial)))
     return np.array(found, dtype=bool)
 
