@@ -62,16 +62,21 @@ def empty_cards(note: str, words: Words) -> tuple[Card, ...]:
     """The cards without numbers; ``note`` says why the first has none."""
     keys = ("first_token", "per_token", "goodput", "waiting", "preempted")
     return tuple(
-        Card(key, words(f"simulating.figures.{key}"), value="–", note="" if i else note)
-        for i, key in enumerate(keys)
+        Card(key, *_names(key, words), value="–", note="" if i else note) for i, key in enumerate(keys)
     )
+
+
+def _names(key: str, words: Words) -> tuple[str, str]:
+    """The name of a card, and the one where there is little room."""
+    brief = f"simulating.figures.brief.{key}"
+    return words(f"simulating.figures.{key}"), words(brief) if words.has(brief) else ""
 
 
 def _timed(key: str, values: Distribution, target: float | None, share: float, words: Words) -> Card:
     """The median, and the percentile that must meet the target."""
-    name = words(f"simulating.figures.{key}")
+    names = _names(key, words)
     if not values.count:
-        return Card(key, name, value="–")
+        return Card(key, *names, value="–")
     near = min(RANKS, key=lambda rank: abs(rank - share))
     median, far = values.p50.expected, values.at(near).expected
     shown = show_time(median)
@@ -82,7 +87,7 @@ def _timed(key: str, values: Distribution, target: float | None, share: float, w
     unit = "" if limit.unit == shown.unit else f" {limit.unit}"
     return Card(
         key,
-        name,
+        *names,
         value=shown.number,
         unit=shown.unit,
         state="warn" if late else "",

@@ -80,9 +80,9 @@ class FigureStrip(QWidget):
         ink = t.ink3 if self.stale else t.ink
         colour = ink if self.stale or not card.state else t.state(card.state)
         name, value, bullet, notes, _ = self._rows
-        paint.text(
-            painter, band(name, 20), card.name, t.font("body_medium"), t.ink3 if self.stale else t.ink2
-        )
+        font = t.font("body_medium")
+        named = card.name if not card.brief or paint.width(font, card.name) <= wide else card.brief
+        paint.text(painter, band(name, 20), named, font, t.ink3 if self.stale else t.ink2)
         box = band(value, 28)
         base = paint.baseline_of(t.font("title20"), box.top(), box.height())
         end = paint.on_baseline(painter, left, base, card.value, t.font("title20"), colour)
