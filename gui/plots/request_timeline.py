@@ -305,9 +305,8 @@ class RequestTimeline(Pane):
                 leader = centre, bounds.top() + 1, centre, y - draw.theme.px(8)
                 if row and clear and not draw.clear(*leader):
                     break  # the line to any further row would go through the same text
-                if draw.text_if_free(
-                    x, y, text, draw.theme.ink2, bounds, role="caption_medium", align="centre"
-                ):
+                look = draw.theme.ink2, bounds
+                if draw.text_if_free(x, y, text, *look, role="caption_medium", align="centre"):
                     if row:
                         draw.line(*leader, draw.theme.control)
                         draw.keep_clear(*leader)
