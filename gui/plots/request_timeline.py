@@ -345,15 +345,8 @@ class RequestTimeline(Pane):
             size=self._shown(most),
         )
         for dx, dy in ((-4.0, -12.0), (-4.0, 14.0), (-4.0, 26.0), (-4.0, 40.0)):
-            if draw.text_if_free(
-                last + dx,
-                end_y + current.px(dy),
-                text,
-                current.ink,
-                panel.rect,
-                role="caption_semibold",
-                align="right",
-            ):
+            x, y, look = last + dx, end_y + current.px(dy), current.ink
+            if draw.text_if_free(x, y, text, look, panel.rect, role="caption_semibold", align="right"):
                 break
         draw.ring(last, end_y, current.ink, size=6, edge=1.6)
         at_first = at(life.first_token * (1 + 1e-9), life.seconds, life.cache_bytes)
