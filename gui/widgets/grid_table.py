@@ -1,6 +1,7 @@
 """A painted table: a head in small print, rows between hairlines, one of them chosen."""
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -170,6 +171,14 @@ class GridTable(QAbstractScrollArea):
             self.current = index
             self._speak()
             self._update_row(index)
+
+    def make_rows(self, first: int, within_s: float) -> int:
+        """Make rows from ``first`` on, for so long; the number of the next one, that of all at the end."""
+        end = time.perf_counter() + within_s
+        while first < len(self._rows) and time.perf_counter() < end:
+            _ = self._rows[first]  # made by being looked at
+            first += 1
+        return first
 
     def as_text(self) -> str:
         """The table with tabs between the cells."""

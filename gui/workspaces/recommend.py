@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _REST_MS = 60  # after an edit, before a new search begins
 _SAID_MS = 1500
+_SLICE_S = 0.006  # then the event loop has its turn
 _PLOT_MS, _PLOT_LAST_MS = 350, 30
 
 
@@ -77,6 +78,9 @@ class RecommendWorkspace(WorkPage):
         self._plot_later = QTimer(self, singleShot=True)
         self._turns = turns = Turns(self)
         self._plot_later.timeout.connect(lambda: turns.put("plot", self._show_points))
+        self._made = 0  # rows of the text that is copied
+        self._copying = QTimer(self, singleShot=True, interval=0)
+        self._copying.timeout.connect(lambda: self._copy(self._made))
         self._back = QTimer(self, singleShot=True, interval=_SAID_MS)
         self._back.timeout.connect(self._fit_heads)
         self._build()
@@ -420,7 +424,12 @@ class RecommendWorkspace(WorkPage):
         self.found, self._from_file = found, False
         self._show(found)
 
-    def _copy(self) -> None:
+    def _copy(self, first: int = 0) -> None:
+        """Rows that nobody has seen yet are made in steps: hundreds of them take longer than a frame."""
+        self._made = self.table.make_rows(first, _SLICE_S)
+        if self._made < len(self.table.rows):
+            self._copying.start()
+            return
         QGuiApplication.clipboard().setText(self.table.as_text())
         self.copy.setText(self._words("recommending.copied"))
         self._back.start()

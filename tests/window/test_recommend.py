@@ -135,8 +135,13 @@ def test_the_other_way_round(shown: RecommendWorkspace, window: MainWindow, qtbo
     assert window.document.scenario == before
 
 
-def test_the_table_goes_to_the_clipboard(shown: RecommendWorkspace) -> None:
+def test_the_table_goes_to_the_clipboard(qtbot: QtBot, shown: RecommendWorkspace) -> None:
+    """Whole, though rows are made while the program goes on."""
+    QGuiApplication.clipboard().clear()
+    first = shown.table.make_rows(0, 0.0)
+    assert first == 0 and shown.table.make_rows(0, 60.0) == len(shown.table.rows)
     shown.copy.click()
+    qtbot.waitUntil(lambda: bool(QGuiApplication.clipboard().text()), timeout=WAIT_MS)
     lines = QGuiApplication.clipboard().text().splitlines()
     assert len(lines) == 1 + len(shown.table.rows) and "\t" in lines[0]
 
