@@ -116,13 +116,18 @@ def takes_glyphs(painter: QPainter) -> bool:
 def put(painter: QPainter, x: float, top: float, shaped: Shaped) -> None:
     """Paint the glyphs of a line in the pen's colour, from its left upper corner."""
     if math.isfinite(x + top):
-        _put(painter, int(x * _FIXED) / _FIXED, int(top * _FIXED) / _FIXED, shaped)
+        _put(painter, math.floor(x * _FIXED) / _FIXED, math.floor(top * _FIXED) / _FIXED, shaped)
 
 
 def put_on_base(painter: QPainter, x: float, base: float, shaped: Shaped) -> None:
     """The same from the left end of its base line."""
     if math.isfinite(x + base):
-        _put(painter, int(x * _FIXED) / _FIXED, int(base * _FIXED) / _FIXED - shaped.ascent, shaped)
+        _put(
+            painter,
+            math.floor(x * _FIXED) / _FIXED,
+            math.floor(base * _FIXED) / _FIXED - shaped.ascent,
+            shaped,
+        )
 
 
 def _put(painter: QPainter, x: float, top: float, shaped: Shaped) -> None:
