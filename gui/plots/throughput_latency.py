@@ -141,8 +141,7 @@ class ThroughputLatency(PlotPane):
         if curves.load is None:
             return
         panel = self.panel
-        x, y = _frontier(curves.load, curves.full_at)
-        self.line.set(x * self.factor, y)
+        self.line.set(*self._to_the_point(curves, estimate))
         target = self._target_seconds(estimate)
         edge = math.inf if target is None else target * self.factor
         self.missed.area(max(edge, panel.x.start), panel.x.end, 0, panel.y_end)
@@ -159,6 +158,17 @@ class ThroughputLatency(PlotPane):
                 self.ghosts[index].dress(line)
                 line.set(gx * self.factor, gy)
 
+    def _to_the_point(self, curves: WorkloadCurves, estimate: Estimate) -> tuple[FloatArray, FloatArray]:
+        """The frontier, and on to the operating point of more users than fit."""
+        assert curves.load is not None
+        users = users_of(estimate)
+        if estimate.scenario.workload.load != "users" or not max(curves.full_at, 1.0) < users < math.inf:
+            x, y = _frontier(curves.load, curves.full_at)
+            return x * self.factor, y
+        x, y = _frontier(curves.load, users)
+        here = self._operating_point(curves, estimate)
+        return np.append(x, here[0]) * self.factor, np.append(y, here[1])
+
     def decorate(self, draw: Draw, curves: WorkloadCurves, estimate: Estimate) -> None:
         """Points with their users, the region's name, the operating point."""
         load, panel, current = curves.load, self.panel, draw.theme
@@ -168,7 +178,8 @@ class ThroughputLatency(PlotPane):
         users = users_of(estimate)
         if ring is not None:
             x, y = ring.x(), ring.y()
-            self._flag(draw, curves, x, y, self.users_text(users))
+            draw.avoid(*panel.pixels(*self._to_the_point(curves, estimate)))
+            self._flag(draw, x, y, self.users_text(users))
             draw.taken.append(QRectF(x - 8, y - 8, 16, 16))
         self._region_name(draw, estimate)
         self._ghost_names(draw)
@@ -190,12 +201,9 @@ class ThroughputLatency(PlotPane):
         """Throughput at the time of a token."""
         return [(self.panel, marks.per_token * self.factor, marks.throughput)]
 
-    def _flag(self, draw: Draw, curves: WorkloadCurves, x: float, y: float, text: str) -> None:
+    def _flag(self, draw: Draw, x: float, y: float, text: str) -> None:
         """Above the ring, or beside it where the frontier is too steep."""
         panel = self.panel
-        if curves.load is not None:
-            fx, fy = _frontier(curves.load, curves.full_at)
-            draw.avoid(*panel.pixels(fx * self.factor, fy))
         size = draw.flag_size(text)
         half, height = size.width() / 2, size.height()
         above = (x, y - 10 - height)

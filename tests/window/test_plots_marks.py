@@ -1,5 +1,6 @@
 """Marks and axes of the plots over users: names beside what they name, ranges that the curve fills."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -177,3 +178,16 @@ def test_one_static_batch_that_does_not_fit_is_shown_with_a_change(qtbot: QtBot,
         assert "does not start" in pane.caption()
         line = pane.line if isinstance(pane, ThroughputLatency) else pane.parts[0].line  # type: ignore[attr-defined]
         assert line.look == "ghost"
+
+
+@pytest.mark.parametrize("users", [4, 400])
+def test_the_operating_point_lies_on_its_curve(qtbot: QtBot, scenario: Scenario, users: int) -> None:
+    """Of more users than fit too: the frontier goes on to it."""
+    pane = shown(ThroughputLatency, qtbot, scenario, workload__users=users)
+    assert isinstance(pane, ThroughputLatency)
+    assert pane.curves is not None and pane.estimate is not None and pane.estimate.speed is not None
+    assert (users > pane.curves.full_at) == (users == 400)
+    x, y = pane._to_the_point(pane.curves, pane.estimate)
+    speed = pane.estimate.speed
+    here = speed.time_per_output_token.expected * pane.factor, speed.output_throughput.expected
+    assert np.hypot(x / here[0] - 1, y / here[1] - 1).min() < (1e-9 if users == 400 else 0.1)
