@@ -93,7 +93,8 @@ class Kept:
                 found = self._glyphs[key] = _shaped(text, self.face(role).font)
             else:
                 self._glyphs[key] = None
-        return found
+        # Glyphs of two fonts that touch would be painted in another order, which a pixel shows.
+        return found if found is not None and len(found.runs) == 1 else None
 
 
 _kept = Kept()
