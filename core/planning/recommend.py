@@ -4,7 +4,8 @@ For each device and count one combination is offered: the widest weights that me
 search by speed or energy the fastest formats.  Combinations that the bounds of ``search_bounds`` allow
 are estimated by the same functions as a scenario, the most promising first, so rows come at once; the
 best are then simulated (``core.planning.verify``), and what a simulation does not confirm goes behind.
-Near misses are tried with other settings of the engine.
+Near misses are tried with other settings of the engine.  Of hardware on which the engine runs fewer
+requests at once than are asked for only what comes nearest is estimated, last.
 """
 
 import math
@@ -18,7 +19,7 @@ from core.planning.estimates import Answer, estimating, settled
 from core.planning.offers import Offer, Shortfall, distance, merit, nearness, ranked, shortfall
 from core.planning.rounds import Asker, in_rounds
 from core.planning.search_names import refuse_unknown
-from core.planning.search_space import Combination, Reason, combining
+from core.planning.search_space import Combination, Reason, combining, running_at_once
 from core.planning.verify import quickened, tuned, verified_one, verifying
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
@@ -31,6 +32,7 @@ _CLOSE = 1.3  # times a target, what settings of the engine may mend
 _REFINED = 80  # estimates
 _FAR = 2.0  # times a target; other formats of the same device change less
 _DOUBT = 2.0  # times the speed wanted, by the guess
+_SHORT = 192  # devices and counts that run too few at once, of which one combination each is estimated
 _BOUNDED: tuple[Reason, ...] = ("weights", "per_token", "first_token")  # by bounds, without an estimate
 
 
@@ -100,7 +102,8 @@ def looks(scenario: Scenario, widest: int = _WIDEST) -> Iterator[Look | None]:
         yield None
     rank = scenario.search.rank
     order = _order(rank)
-    groups = sorted(by_hardware.values(), key=lambda group: order(group[0]))
+    every = sorted(by_hardware.values(), key=lambda group: order(group[0]))
+    groups, short = _by_room(scenario, every, tally)
     found: dict[int, Offer] = {}  # by the place of their group
     told = 0
     picker = _Picker(scenario, tally)
@@ -116,6 +119,13 @@ def looks(scenario: Scenario, widest: int = _WIDEST) -> Iterator[Look | None]:
                 continue
         yield None
     offers = [found[place] for place in sorted(found)]
+    short.sort(key=lambda one: -one[0].value)
+    for one, others in short[_SHORT:]:
+        tally.ruled_out(others + 1, one)
+    asked = short[:_SHORT]
+    answers = yield from estimating([(scenario, replace(one, reason=None)) for one, _ in asked])
+    for (one, others), answer in zip(asked, answers, strict=True):
+        picker.note(one, others, answer)
     if rank in ("speed", "energy"):
         offers = yield from picker.refined(offers, by_hardware)
         offers = yield from quickened(scenario, sorted(offers, key=lambda o: merit(o, rank)), _QUICKENED)
@@ -125,6 +135,29 @@ def looks(scenario: Scenario, widest: int = _WIDEST) -> Iterator[Look | None]:
     devices = {(o.device.name, o.count) for o in mended}
     near = [o for o in picker.near if (o.device.name, o.count) not in devices]
     yield Look(len(offers), True, partial(_state, offers, near, tally, rank, finished=True))
+
+
+def _by_room(
+    base: Scenario, groups: list[list[Combination]], tally: "_Tally"
+) -> tuple[list[list[Combination]], list[tuple[Combination, int]]]:
+    """Groups with what runs as many requests at once as are asked for; of the others the one combination
+    that comes nearest, and how many there are beside it.
+    """
+    wanted, able, short = float(base.targets.users or 0), list[list[Combination]](), []
+    for group in groups:
+        rooms = [running_at_once(base, combination) for combination in group]
+        enough = [c for c, room in zip(group, rooms, strict=True) if room >= wanted]
+        if enough:
+            able.append(enough)
+        few = [pair for pair in zip(rooms, group, strict=True) if pair[0] < wanted]
+        if few:
+            room, nearest = max(few, key=lambda pair: (pair[0], pair[1].guess))
+            one = replace(nearest, reason="users", value=room, limit=wanted)
+            if enough:
+                tally.ruled_out(len(few), one)
+            else:
+                short.append((one, len(few) - 1))
+    return able, short
 
 
 def _hardware(combination: Combination) -> tuple[str, int]:
@@ -256,6 +289,13 @@ class _Picker:
             # The other layouts fare no better than those that are best in something.
             self._tally.alike(len(left), closest.missed[0])
         return best
+
+    def note(self, combination: Combination, others: int, answer: Answer) -> None:
+        """A near miss by itself, beside which there are others that fail as well."""
+        offer = self._told(combination, answer)
+        if offer is not None:
+            self.near.append(offer)
+        self._tally.alike(others, "users")
 
     def _with_most_copies(self, left: list[Combination]) -> Asker[Offer | None]:
         """After a near miss: copies that are less divided have fewer users to wait for each."""

@@ -21,6 +21,7 @@ from core.pauses import pause
 from core.planning.engine_settings import Settings, changed_settings
 from core.planning.search_bounds import Bounds, Field, Load
 from core.quantities import FloatArray
+from core.serving.limits import batch_limits
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import LatentAttention, MixtureOfExperts
 from core.spec.checks import check
@@ -186,6 +187,16 @@ def counts(base: Scenario) -> tuple[int, ...]:
     """Numbers of devices: powers of two within the limits."""
     most = min(base.search.most_accelerators, NODE * base.search.most_nodes)
     return tuple(2**i for i in range(most.bit_length()) if 2**i <= most)
+
+
+def running_at_once(base: Scenario, combination: Combination) -> float:
+    """Requests that the engine runs at once at most, whatever the memory holds; of engines with places for
+    requests that no setting of the search adds to.
+    """
+    if base.engine.name in _SERVERS or base.engine.name == "textbook":
+        return math.inf
+    places = batch_limits(base.engine, combination.device)[0]
+    return combination.deployment.replicas * places
 
 
 def _divisors(count: int) -> Iterator[int]:
