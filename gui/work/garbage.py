@@ -10,11 +10,16 @@ import time
 
 from PySide6.QtCore import QAbstractEventDispatcher, QObject, QThread, QTimer
 
-_YOUNG = 3000  # objects; looking through them takes about a millisecond
+_YOUNG = (
+    3000  # objects; looking through them takes about a millisecond, of more that work made meanwhile a few
+)
 _ROUNDS = 10  # looks at the young, until what they left is looked at too; and so on
 _SWEEP_MS = 20  # between two looks while other threads work and the interface may never rest
 # Models and tables of times that work keeps count as new for a while, and looking through them takes 25 ms.
 _SELDOM_S = 30.0
+_OLD = (
+    3  # looks at the middle, from which on looking through everything may be worth its tens of milliseconds
+)
 _last = [0.0]
 
 
@@ -49,7 +54,9 @@ def hurry(others_work: bool) -> None:
     """Other threads begin to work, or all have ended; on the interface thread."""
     timer = _looks[0].timer
     if others_work:
-        timer.start()
+        if not timer.isActive():
+            _last[0] = time.monotonic()  # what is there by now was looked at while nothing worked
+            timer.start()
     else:
         timer.stop()
 
@@ -67,8 +74,8 @@ def sweep(others_work: bool = False) -> None:
 
 
 def sweep_all() -> None:
-    """Look through everything, which takes tens of milliseconds: nobody does anything just now."""
-    if not _looks or gc.isenabled() or _looks[0].timer.isActive():
+    """Look through everything, if there may be enough: nobody does anything just now."""
+    if not _looks or gc.isenabled() or _looks[0].timer.isActive() or gc.get_count()[2] < _OLD:
         return
     _last[0] = time.monotonic()
     gc.collect()
