@@ -97,23 +97,18 @@ def plan(scenario: Scenario) -> MemoryPlan:
     )
     stages = stages_of(arch, layout.pipeline_parallel)
     weights = max(stage_weight_bytes(arch, stage, fmt, layout, 64) for stage in stages)
-    layers = max((stage.arch for stage in stages), key=lambda a: a.layers)
+    layers = _fullest(arch, layout.pipeline_parallel)
     draft = draft_of(scenario, layout.attention_parallel)
     weights += (
         lora_bytes(layers, layout.tensor_parallel, engine.max_loras, engine.lora_rank) + draft.weight_bytes
     )
-    before = free_at_start(scenario)
-    pool = static_pool(before, before - weights, set_by_size.fraction)
-    demand, pool = demand_in(scenario, layers, layout.attention_parallel, pool)
+    demand, pool = _cache_beside(scenario, layers, weights, set_by_size.fraction)
     total = driver_total_bytes(scenario.accelerator)
-    sequences = engine.max_num_seqs or max_running_requests(
-        demand.tokens_in(pool, engine.max_model_len), engine
-    )
     fixed: dict[LineKey, int] = {
         "weights": weights,
         "activations": _activations(layers, set_by_size.chunk, layout.tensor_parallel),
         "graphs": 0 if engine.enforce_eager else _graphs(set_by_size.graph_batch),
-        "runtime": total - before + sequences * (engine.max_model_len + 4) * _TABLE_ROW,
+        "runtime": total - free_at_start(scenario) + _table(engine, demand, pool, engine.max_model_len),
     }
     return MemoryPlan(
         device=total,
@@ -129,6 +124,34 @@ def plan(scenario: Scenario) -> MemoryPlan:
     )
 
 
+def over_lengths(scenario: Scenario, lengths: list[int], made: MemoryPlan) -> tuple[list[int], int]:
+    """What the runtime takes beyond the plan ``made`` at each maximum length, and the pool."""
+    engine, layout = scenario.engine, layout_of(scenario.deployment)
+    layers = _fullest(scenario.model.architecture, layout.pipeline_parallel)
+    fraction = defaults(engine, scenario.accelerator, scenario.deployment).fraction
+    demand, pool = _cache_beside(scenario, layers, made.fixed["weights"], fraction)
+    here = _table(engine, demand, pool, engine.max_model_len)
+    return [_table(engine, demand, pool, length) - here for length in lengths], pool
+
+
+def _fullest(arch: Architecture, pipeline_parallel: int) -> Architecture:
+    return max((stage.arch for stage in stages_of(arch, pipeline_parallel)), key=lambda a: a.layers)
+
+
+def _cache_beside(
+    scenario: Scenario, layers: Architecture, weights: int, fraction: float
+) -> tuple[CacheDemand, int]:
+    before = free_at_start(scenario)
+    pool = static_pool(before, before - weights, fraction)
+    return demand_in(scenario, layers, layout_of(scenario.deployment).attention_parallel, pool)
+
+
+def _table(engine: Engine, demand: CacheDemand, pool: int, length: int) -> int:
+    """Bytes of the table of requests and tokens."""
+    sequences = engine.max_num_seqs or max_running_requests(demand.tokens_in(pool, length), length)
+    return sequences * (length + 4) * _TABLE_ROW
+
+
 def state_slots(scenario: Scenario, pool: int, demand: CacheDemand) -> int | None:
     """Recurrent states kept at once; None where the model has none."""
     if not demand.state_bytes:
@@ -137,9 +160,9 @@ def state_slots(scenario: Scenario, pool: int, demand: CacheDemand) -> int | Non
     return max(0, min(slots, scenario.engine.max_num_seqs or slots))
 
 
-def max_running_requests(tokens: int, engine: Engine) -> int:
+def max_running_requests(tokens: int, length: int) -> int:
     """Requests at once at most when it is not set (recalled: between 2,048 and 4,096)."""
-    return max(1, min(4096, max(2048, tokens // max(1, engine.max_model_len) * 512)))
+    return max(1, min(4096, max(2048, tokens // max(1, length) * 512)))
 
 
 def _activations(arch: Architecture, chunk: int, tp: int) -> int:

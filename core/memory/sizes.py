@@ -44,6 +44,8 @@ def plainly(scenario: Scenario) -> tuple[str, ...]:
             return (LENGTH, SIZE)
         case "llamacpp" | "ollama":
             return (SIZE,)
+        case "sglang":
+            return (LENGTH,)
         case _:
             return ()
 
@@ -103,6 +105,15 @@ def _llama_cpp(_scenario: Scenario, _path: str, values: Any, plan: MemoryPlan) -
     return Sizes(plan, np.minimum(totals, fixed + cache), fixed, batched, taken)
 
 
+def _sglang(scenario: Scenario, _path: str, values: Any, plan: MemoryPlan) -> Sizes:
+    from core.memory import sglang
+
+    _, fixed, batched = _same(plan)
+    beyond, pool = sglang.over_lengths(scenario, values.tolist(), plan)
+    fixed = fixed + np.array(beyond)
+    return Sizes(plan, np.minimum(plan.device, fixed + pool), fixed, batched)
+
+
 def _totals(devices: Sequence[Any]) -> IntArray:
     return np.array([driver_total_bytes(device) for device in devices], dtype=np.int64)
 
@@ -113,4 +124,5 @@ _RULES: dict[str, Callable[[Scenario, str, Any, MemoryPlan], Sizes]] = {
     "trtllm": _tensorrt_llm,
     "llamacpp": _llama_cpp,
     "ollama": _llama_cpp,
+    "sglang": _sglang,
 }
