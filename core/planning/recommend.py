@@ -295,7 +295,8 @@ class _Picker:
         offer = self._told(combination, answer)
         if offer is not None:
             self.near.append(offer)
-        self._tally.alike(others, "users")
+        if others:
+            self._tally.ruled_out(others, combination)
 
     def _with_most_copies(self, left: list[Combination]) -> Asker[Offer | None]:
         """After a near miss: copies that are less divided have fewer users to wait for each."""

@@ -71,3 +71,12 @@ def test_what_comes_nearest_is_estimated_and_shown(wanted):
 def test_servers_have_as_many_places_as_the_memory_holds(samples):
     base = scenario_file.load(samples[0])
     assert all(running_at_once(base, c) == math.inf for c in combinations(base)[:50])
+
+
+@pytest.mark.parametrize("users", [2, 8, 64, 10**6])
+def test_what_fails_first_for_another_reason_is_counted_too(wanted, users):
+    chosen = {"workload.load": "requests", "workload.request_rate": 2.0, "targets.users": users}
+    state = last(recommend(with_values(wanted, chosen)))
+    assert state.finished and state.failures
+    for failure in state.failures:
+        assert failure.count > 0 and failure.short.reason == failure.reason
