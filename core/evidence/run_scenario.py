@@ -16,7 +16,7 @@ from core.evidence.run import Run, Setting
 from core.evidence.run_names import device_of, model_of, weights_in_name, weights_of
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import MixtureOfExperts
-from core.spec.checks import check
+from core.spec.checks import check, runs_on
 from core.spec.deployment import Deployment
 from core.spec.engine import Engine, EngineName, Precision
 from core.spec.formats import WEIGHT_FORMATS
@@ -95,8 +95,10 @@ class _Describer:
             raise _Unclear("model_unstated")
         return model
 
-    def device(self) -> Accelerator:
-        """The device of the catalogue; the open scenario's own where it has the name."""
+    def device(self, engine: EngineName) -> Accelerator:
+        """The device of the catalogue; the open scenario's own where it has the name, or where none is
+        named and the engine runs on it.
+        """
         name = self.setting.accelerator
         own = self.base.accelerator if self.base is not None else None
         if own is not None and name == own.name:
@@ -106,10 +108,15 @@ class _Describer:
             return own  # by its maker's name for it, too
         if name and found is None:
             raise _Unclear("device")
-        device: Accelerator | None = self.take("accelerator", found, None)
+        device: Accelerator | None = self.take("accelerator", found, None, self._lends(engine))
         if device is None:
             raise _Unclear("device_unstated")
         return device
+
+    def _lends(self, engine: EngineName) -> bool:
+        base = self.base
+        other = base and base.model_copy(update={"engine": base.engine.model_copy(update={"name": engine})})
+        return other is not None and runs_on(other)
 
     def precision(self, engine: EngineName, model: Model) -> Precision:
         """Weight and cache formats."""
@@ -249,7 +256,7 @@ def described(setting: Setting, hits: float | None, base: Scenario | None, folde
     maker = _Describer(setting, base, folder)
     try:
         name = maker.engine_name()
-        model, device = maker.model(), maker.device()
+        model, device = maker.model(), maker.device(name)
         scenario = Scenario(
             name="",
             model=model,

@@ -160,6 +160,9 @@ def axis_for(
     part, _, name = path.partition(".")
     if field_meta(type(getattr(scenario, part)), name).kind == "count":
         whole = sorted({max(int(low), round(v)) for v in spread.tolist()})
+        if path == "deployment.accelerators":  # other numbers cannot be divided as the scenario says
+            each = scenario.deployment.tensor_parallel * scenario.deployment.pipeline_parallel
+            whole = [n for n in whole if n % each == 0] or [max(each, whole[0] // each * each)]
         return Axis(path, tuple(whole), log=decades)
     return Axis(path, tuple(float(v) for v in spread.tolist()), log=decades)
 

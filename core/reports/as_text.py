@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from core.explain.engine_notes import engine_notes
 from core.explain.ledger_names import line_name
+from core.memory.capacity import users_meant
 from core.planning.cost import Cost, running_cost
 from core.quantities import Range
 from core.results import Estimate, Speed
@@ -212,7 +213,10 @@ def _capacity(estimate: Estimate, words: Words) -> str:
             _exact(capacity.max_users_at_model_length),
         ),
         (
-            words("report.max_length", users=words.phrase(counted("units.users", work.users))),
+            words(
+                "report.max_length",
+                users=words.phrase(counted("units.users", users_meant(estimate.scenario))),
+            ),
             _exact(capacity.max_length),
         ),
         (words("report.kv_bytes_per_token"), _exact(capacity.kv_bytes_per_token)),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtWidgets import QLineEdit
+
 from core.errors import Problem
 from core.spec.base import field_meta
 from core.spec.change import get_value
@@ -45,14 +47,22 @@ class Refusals:
         if problem.code not in _TOO_LONG or path == _LIMIT or not isinstance(tokens, int):
             return []
         document = self._window.document
-        length = document.scenario.engine.length_for(-(-tokens // _STEP) * _STEP)
+        engine = document.scenario.engine
+        if problem.code == "request_beyond_slot":  # of the slots that were asked for
+            engine = engine.model_copy(update={"n_parallel": problem.values.get("slots")})
+        length = engine.length_for(-(-tokens // _STEP) * _STEP)
+        if length <= engine.max_model_len:
+            return []
+
+        said = self._window.words("window.raise_length", length=show_tokens(length))
+        slots = [(path, engine.n_parallel)] if path == "engine.n_parallel" else []
 
         def raise_limit() -> None:
             document.end_merge()
-            document.set_value(_LIMIT, length)
+            document.set_values([(_LIMIT, length), *slots], said)
             document.end_merge()
 
-        return [(self._window.words("window.raise_length", length=show_tokens(length)), raise_limit)]
+        return [(said, raise_limit)]
 
     def _place_of(self, path: str) -> str:
         """Section and field, as they are found in the forms."""
@@ -64,6 +74,9 @@ class Refusals:
     def _shown(self, path: str) -> str:
         """The value that a field has in the scenario, as an editor would show it."""
         value = self._window.sheets.value_of(path)
+        if value is None:  # as the empty editor says
+            row = self._window.workspace.forms.row_of(path)
+            return row.editor.placeholderText() if row and isinstance(row.editor, QLineEdit) else ""
         record, _, name = path.rpartition(".")
         if record == "numbers":
             return show_count(value) if isinstance(value, int) else ""

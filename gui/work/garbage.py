@@ -10,16 +10,14 @@ import time
 
 from PySide6.QtCore import QAbstractEventDispatcher, QObject, QThread, QTimer
 
-_YOUNG = (
-    3000  # objects; looking through them takes about a millisecond, of more that work made meanwhile a few
-)
+# Objects; looking through them takes about a millisecond, through more that work made meanwhile a few.
+_YOUNG = 3000
 _ROUNDS = 10  # looks at the young, until what they left is looked at too; and so on
 _SWEEP_MS = 20  # between two looks while other threads work and the interface may never rest
 # Models and tables of times that work keeps count as new for a while, and looking through them takes 25 ms.
 _SELDOM_S = 30.0
-_OLD = (
-    3  # looks at the middle, from which on looking through everything may be worth its tens of milliseconds
-)
+# Looks at the middle, from which on looking through everything may be worth its tens of milliseconds.
+_OLD = 3
 _last = [0.0]
 
 

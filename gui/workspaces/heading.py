@@ -1,6 +1,6 @@
 """The head of a workspace: one sentence, one explaining line, and what can be chosen at the right."""
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
@@ -27,6 +27,12 @@ class Heading(QWidget):
         self._row.setSpacing(12)
         self._row.addStretch(1)
         manager.changed.connect(self.updateGeometry)
+
+    def event(self, event: QEvent) -> bool:
+        """A button that comes or goes leaves another room: all is set anew, not the place it stood in."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.update()
+        return super().event(event)
 
     def add(self, widget: QWidget) -> None:
         """Put something at the right."""
