@@ -70,6 +70,17 @@ class Estimation(QObject):
         self._point.stop()
         self._work_out_point()
 
+    def catch_up(self) -> None:
+        """Work out an edit that waits, with its plots, before anything of it is painted.
+
+        For what is dragged in a plot: numbers of one place of the hand beside the mark of another tremble.
+        """
+        if self._point.isActive():
+            self._point.stop()
+            self._work_out_point()
+            if self._later.isActive():
+                self._work_out_view()
+
     def want(self, view: View) -> None:
         """What the plots in sight need; nothing else is worked out."""
         self._view = view

@@ -303,7 +303,8 @@ class PlotArea(GraphicsView):
         self.over: Callable[[Draw], None] = lambda _: None
         self.keyboard_focus = False
         super().__init__(parent, background=theme().canvas)
-        self.setViewportUpdateMode(self.ViewportUpdateMode.FullViewportUpdate)
+        # Left to its scene each view is painted in a frame of its own: one plot before the other.
+        self.setViewportUpdateMode(self.ViewportUpdateMode.NoViewportUpdate)
         self.setCacheMode(self.CacheModeFlag.CacheNone)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
         self.viewport().setMouseTracking(True)
@@ -342,8 +343,8 @@ class PlotArea(GraphicsView):
         self.refresh()
 
     def refresh(self) -> None:
-        """Paint again.  Asked of the scene, which joins it with the changes of the curves."""
-        self._chrome.update()
+        """Paint again, with the changes of the curves."""
+        self.viewport().update()
 
     def event(self, event: QEvent) -> bool:
         """A window that moves to another screen needs other pens."""

@@ -238,6 +238,7 @@ class EstimateWorkspace(QWidget):
         elif point is not None and point.speed is not None:
             rate = rate_for_users(scenario, float(users), float(point.capacity.kv_tokens))
             self._document.set_value("workload.request_rate", rate)
+        self._estimation.catch_up()
         self.users_dragged.emit()
 
     def drag_field(self, path: str, value: float) -> None:
@@ -246,6 +247,7 @@ class EstimateWorkspace(QWidget):
         change = (path, round(value) if whole else value)
         if not self._document.problems_with([change]):
             self._document.set_value(*change)
+            self._estimation.catch_up()
 
     def undo(self) -> None:
         """Take the last edit back and show where."""
