@@ -9,13 +9,13 @@ from typing import Literal
 
 from core.explain.precision import task_of, weight_caution
 from core.memory.capacity import Change, narrower_weights
+from core.spec.engine import SERVERS
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.words import Phrase
 
 Setting = Literal["personal", "company", "service"]
 _PERSONAL_USERS, _COMPANY_USERS = 2, 32
-_SERVERS = ("vllm", "sglang", "trtllm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def setting_move(scenario: Scenario) -> Recipe | None:
         changes.append(Change("precision.weights", narrow))
         cautions.append(weight_caution(wanted, task_of(scenario.workload)))
     place = scenario.deployment
-    if setting == "service" and scenario.engine.name in _SERVERS and place.accelerators == 1:
+    if setting == "service" and scenario.engine.name in SERVERS and place.accelerators == 1:
         changes.append(Change("deployment.accelerators", 2))
     if len(changes) < 2:
         return None  # a single change is tried by itself

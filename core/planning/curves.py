@@ -14,8 +14,8 @@ class LengthLine:
 
     tokens: int  # of one request, prompt and answer
     bytes: FloatArray  # (m,) all lines of the ledger together, at ``WorkloadCurves.memory_users``
-    users: int  # whole users that fit the budget
-    full_at: float  # where the line meets the budget, users; inf beyond the last point
+    users: int  # whole users that fit the budget and have a place
+    full_at: float  # users where the line meets the budget, or every place is taken; inf for never
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ _SEQUENCES_FIELD: dict[EngineName, str] = {
     "sglang": "max_num_seqs",
     "trtllm": "max_batch_size",
     "llamacpp": "n_parallel",
+    "ollama": "n_parallel",
 }
 _MEMORY: dict[EngineName, tuple[str, float]] = {
     "vllm": ("gpu_memory_utilization", 0.95),

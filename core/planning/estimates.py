@@ -100,7 +100,7 @@ def _ready(base: Scenario, combination: Combination) -> _Ready | Shortfall:
         if memory.pool <= 0:
             return Shortfall("weights", float(needed), float(memory.budget))
         one = int(memory.demand.request_bytes(base.workload.tokens_per_request))
-        reserved = memory.demand.reserved_bytes(base.engine.longest_request, memory.batched_tokens)
+        reserved = memory.demand.reserved_bytes(scenario.engine.longest_request, memory.batched_tokens)
         return Shortfall("cache", float(needed + max(one, reserved)), float(memory.budget))
     pause()
     service = prepare(scenario)

@@ -10,13 +10,13 @@ from core.errors import InvalidScenario, Problem
 from core.spec.accelerator import Accelerator
 from core.spec.base import field_meta
 from core.spec.change import get_value, with_values
+from core.spec.engine import SERVERS
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.support import cache_formats_of, weight_formats_of
 from core.units import Shown, show_count, show_tokens, three_digits
 from core.words import Phrase
 
-_SERVERS = ("vllm", "sglang", "trtllm")
 CATEGORIES = ("accelerator", "precision.weights", "precision.kv_cache", "deployment.tensor_parallel")
 # Path → low and high end beside the scenario's own value as factors, and whether decades matter.
 _NUMBERS: dict[str, tuple[float, float, bool]] = {
@@ -129,7 +129,7 @@ def axes_for(scenario: Scenario) -> tuple[str, ...]:
         if path == "speculative.acceptance" and scenario.speculative.kind == "none":
             continue
         found.append(path)
-    degrees = engine in _SERVERS or engine == "textbook"
+    degrees = engine in SERVERS or engine == "textbook"
     return (*found, *(p for p in CATEGORIES if degrees or p != "deployment.tensor_parallel"))
 
 

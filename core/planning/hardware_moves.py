@@ -16,7 +16,7 @@ from core.explain.verdict import phrase_of
 from core.latency.machine import compute_format, peak_flops
 from core.memory.capacity import Change, smallest_change_that_fits, smallest_changes, starts
 from core.memory.device import driver_total_bytes
-from core.planning.moves import BY_LAYERS, SERVERS, engine_changes
+from core.planning.moves import BY_LAYERS, engine_changes
 from core.planning.suggestion import Move
 from core.quantities import FloatArray
 from core.results import Estimate
@@ -24,13 +24,13 @@ from core.spec.accelerator import Accelerator
 from core.spec.architecture import MixtureOfExperts
 from core.spec.change import with_values
 from core.spec.checks import check
+from core.spec.engine import LLAMA, SERVERS
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.units import show_count
-from core.words import Phrase
+from core.words import Phrase, counted
 
 _LAPTOP, _CLOUD = "Laptop", "Cloud only"
-_LLAMA = ("llamacpp", "ollama")
 _DEAREST = 6.0  # times the price of today's devices that is still worth naming
 _CHEAPER = 0.85
 _HEADROOM = 1.1  # of the bound over what is needed: the estimate adds what the bound leaves out
@@ -318,7 +318,7 @@ def host_memory(scenario: Scenario) -> Iterator[Move]:
         return
     changes: tuple[Change, ...] = ()
     cautions = [Phrase("advice.cautions.host_memory")]
-    if scenario.engine.name not in _LLAMA:
+    if scenario.engine.name not in LLAMA:
         changes = engine_changes(scenario, "llamacpp", "")
         four_bit = WEIGHT_FORMATS[scenario.precision.weights].bits > 6
         if four_bit:
@@ -332,13 +332,12 @@ def host_memory(scenario: Scenario) -> Iterator[Move]:
     if any(isinstance(g.channel_mixer, MixtureOfExperts) for g in scenario.model.architecture.kinds):
         least = _least(moved, "engine.n_cpu_moe", range(layers + 1))
         if least:
-            values = {"n": show_count(least)}
-            title = _with_engine(moved, Phrase("advice.titles.experts_on_host", values), changes)
+            title = _with_engine(moved, counted("advice.titles.experts_on_host", least), changes)
             yield Move("offload", title, (*changes, Change("engine.n_cpu_moe", least)), 28, tuple(cautions))
             return
     most = _least(moved, "engine.n_gpu_layers", range(layers + 1, -1, -1))
     if most is not None and most <= layers:
-        title = Phrase("advice.titles.layers_on_host", {"n": show_count(layers + 1 - most)})
+        title = counted("advice.titles.layers_on_host", layers + 1 - most)
         title = _with_engine(moved, title, changes)
         yield Move("offload", title, (*changes, Change("engine.n_gpu_layers", most)), 30, tuple(cautions))
 

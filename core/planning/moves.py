@@ -9,13 +9,15 @@ from core.explain.precision import cache_caution, task_of, weight_caution
 from core.memory.capacity import Change, cache_8_bit, length_that_starts, narrower_weights, starts
 from core.model.parameters import stored_parameters
 from core.planning.explore_memory import BoolArray
+from core.planning.slots import slot_settings
 from core.planning.suggestion import FREE, Move
 from core.quantities import EXPECTED, FloatArray, distinct
 from core.results import Estimate
 from core.serving.limits import batch_limits
 from core.serving.steady_state import Service, closed_loop, open_loop, prepare
 from core.spec.change import with_values
-from core.spec.checks import unsupported
+from core.spec.checks import runs_on, unsupported
+from core.spec.engine import LLAMA, SERVERS
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.support import (
@@ -28,9 +30,7 @@ from core.spec.support import (
 from core.units import show_tokens
 from core.words import Phrase, counted, percent
 
-SERVERS = ("vllm", "sglang", "trtllm")
 BY_LAYERS = ("llamacpp", "ollama", "transformers", "mlx")
-_LLAMA = ("llamacpp", "ollama")
 _LEAST_SHARED = 512  # tokens of a prompt that are worth sharing
 _UTILIZATION = 0.95  # of a card that nothing else uses; more leaves the driver too little
 _MANY_USERS = 4  # from here on an engine for one user is the wrong one
@@ -57,7 +57,7 @@ def _settings(point: Estimate) -> Iterator[Move]:
     scenario, engine = point.scenario, point.scenario.engine
     if engine.enforce_eager and engine.name in SERVERS:
         yield Move("graphs", Phrase("advice.titles.graphs"), (Change("engine.enforce_eager", False),), 1)
-    if engine.name in _LLAMA and (engine.n_gpu_layers is not None or engine.n_cpu_moe):
+    if engine.name in LLAMA and (engine.n_gpu_layers is not None or engine.n_cpu_moe):
         changes: tuple[Change, ...] = (
             Change("engine.n_gpu_layers", None),
             Change("engine.n_cpu_moe", 0),
@@ -87,7 +87,7 @@ def _as_many_as_fit(point: Estimate) -> Iterator[Move]:
     each = point.capacity.max_users // point.scenario.deployment.replicas
     if each >= 1:
         field = "max_batch_size" if point.scenario.engine.name == "trtllm" else "max_num_seqs"
-        title = Phrase("advice.titles.fewer_sequences", {"n": f"{each:,}"})
+        title = counted("advice.titles.fewer_sequences", each)
         yield Move("fewer_sequences", title, (Change(f"engine.{field}", each),), 1)
 
 
@@ -95,7 +95,7 @@ def _slots(point: Estimate) -> Iterator[Move]:
     """llama.cpp: a slot and room in the context for every user, or for as many as the device holds."""
     scenario, work = point.scenario, point.scenario.workload
     wanted = max(work.users if work.load == "users" else 1, scenario.targets.users or 1)
-    if scenario.engine.name not in _LLAMA or wanted <= point.capacity.at_once:
+    if scenario.engine.name not in LLAMA or wanted <= point.capacity.at_once:
         return
     low, high = point.capacity.at_once, wanted + 1
     while high - low > 1:
@@ -113,12 +113,7 @@ def _slots(point: Estimate) -> Iterator[Move]:
 
 
 def _slot_changes(scenario: Scenario, slots: int) -> tuple[Change, ...]:
-    """So many slots, and a context (of all together) that holds a request in each."""
-    context = slots * -(-scenario.workload.tokens_per_request // 256) * 256
-    changes = [Change("engine.n_parallel", slots)]
-    if context > scenario.engine.max_model_len:
-        changes.append(Change("engine.max_model_len", context))
-    return tuple(changes)
+    return tuple(Change(f"engine.{name}", value) for name, value in slot_settings(scenario, slots))
 
 
 def _model_length(point: Estimate) -> Iterator[Move]:
@@ -306,10 +301,12 @@ def _engines(scenario: Scenario) -> Iterator[Move]:
     many = work.load == "requests" or work.users >= _MANY_USERS
     if engine.name in SERVERS or not many or device.kind != "gpu" or device.vendor not in ("NVIDIA", "AMD"):
         return
+    if not runs_on(scenario):
+        return  # every engine that runs there is tried already
     yield Move(
         "continuous_batching",
         Phrase("advice.titles.engine", {"engine": Phrase("choices.engines.vllm")}),
-        engine_changes(scenario, "vllm", "0.21"),
+        engine_changes(scenario, "vllm", releases_of("vllm")[0]),
         9,
         (Phrase("advice.cautions.engine"),),
     )

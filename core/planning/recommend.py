@@ -21,6 +21,7 @@ from core.planning.rounds import Asker, in_rounds
 from core.planning.search_names import refuse_unknown
 from core.planning.search_space import Combination, Reason, combining, running_at_once
 from core.planning.verify import quickened, tuned, verified_one, verifying
+from core.spec.engine import SERVERS
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.search import Rank
@@ -143,9 +144,12 @@ def _by_room(
     """Groups with what runs as many requests at once as are asked for; of the others the one combination
     that comes nearest, and how many there are beside it.
     """
-    wanted, able, short = float(base.targets.users or 0), list[list[Combination]](), []
+    wanted, able = float(base.targets.users or 0), list[list[Combination]]()
+    short = list[tuple[Combination, int]]()
+    if wanted <= 0 or base.engine.name in (*SERVERS, "textbook"):
+        return groups, short
     for group in groups:
-        rooms = [running_at_once(base, combination) for combination in group]
+        rooms = running_at_once(base, group)
         enough = [c for c, room in zip(group, rooms, strict=True) if room >= wanted]
         if enough:
             able.append(enough)

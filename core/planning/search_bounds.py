@@ -29,6 +29,7 @@ _WEIGHT_READS = ((16.0, 0.8), (8.0, 0.7), (0.0, 0.45))  # by bits a weight
 _STEP = 0.5e-3  # s beside the kernels
 _FAST_LINK, _SLOW_LINK = 12e-6, 35e-6  # s of one exchange between layers
 _FAST_SHARE, _SLOW_SHARE, _UNKNOWN_LINK = 0.7, 0.35, 16.0  # of the links' rates; GB/s
+_FREE, _BESIDE = 0.96, 1.2e9  # share of the memory, and bytes beside weights and cache
 _CROWD = 32.0  # requests at once, where a rate is given
 
 
@@ -69,6 +70,7 @@ class Bounds:
     first_token: FloatArray  # s, at least
     guess: FloatArray  # output tokens a second, roughly
     prompt: FloatArray  # s of one prompt, roughly
+    room: FloatArray  # requests of a copy that the memory holds, roughly
 
 
 class Load:
@@ -97,8 +99,11 @@ class Load:
         first = self._prompt_flops / (peaks * tp)
         bits = float(WEIGHT_FORMATS[weights].bits)
         reads = next(share for least, share in _WEIGHT_READS if bits >= least)
-        guess, prompt = self._guess(field, peaks, place, total / reads, cache, usable - needed)
-        return Bounds(needed, usable, per_token, first, guess, prompt)
+        tokens = float(self._work.tokens_per_request)
+        held = max(1.0, float(_cache_bytes(Identity(self._arch), cache, tokens)) / (tp * pp))
+        guess, prompt = self._guess(field, peaks, place, total / reads, held, usable - needed)
+        room = np.maximum(0.0, _FREE * usable - _BESIDE - needed) / held
+        return Bounds(needed, usable, per_token, first, guess, prompt, room)
 
     def _guess(
         self,
@@ -106,14 +111,12 @@ class Load:
         peaks: FloatArray,
         place: Deployment,
         reading: float,
-        cache: str,
+        held: float,
         pool: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
         """Output tokens a second, and seconds of one prompt."""
         work, tp, pp = self._work, place.tensor_parallel, place.pipeline_parallel
-        tokens = float(work.prompt_tokens + work.output_tokens)
-        held = float(_cache_bytes(Identity(self._arch), cache, tokens)) / (tp * pp)
-        inside = np.minimum(self._users / place.replicas, np.maximum(pool / max(held, 1.0), 1e-3))
+        inside = np.minimum(self._users / place.replicas, np.maximum(pool / held, 1e-3))
         running = np.maximum(inside / pp, np.minimum(inside, 1.0))
         touched = self._share + (1.0 - self._share) * (1.0 - (1.0 - self._visited) ** running)
         if self._visited >= 1.0:

@@ -6,7 +6,7 @@ every unit at its peak.  A bound is never more than the estimate, so nothing goo
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -20,13 +20,14 @@ from core.model.parameters import weight_bytes
 from core.pauses import pause
 from core.planning.engine_settings import Settings, changed_settings
 from core.planning.search_bounds import Bounds, Field, Load
+from core.planning.slots import slot_settings, slots_on
 from core.quantities import FloatArray
 from core.serving.limits import batch_limits
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import LatentAttention, MixtureOfExperts
 from core.spec.checks import check
 from core.spec.deployment import Deployment
-from core.spec.engine import EngineName, Precision
+from core.spec.engine import SERVERS, EngineName, Precision
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.model import Model
 from core.spec.scenario import Scenario
@@ -51,7 +52,6 @@ _RULES: tuple[Reason, ...] = (
 )
 _ALLOWED, _ABSENT = -1, -2
 NODE = 8
-_SERVERS = ("vllm", "sglang", "trtllm")
 _CUSTOMARY: dict[EngineName, tuple[str, ...]] = {
     "vllm": ("bf16", "fp8", "awq_g128"),
     "sglang": ("bf16", "fp8", "awq_g128"),
@@ -88,6 +88,7 @@ class Combination:
     guess: float = 0.0  # output tokens a second, roughly
     prompt: float = 0.0  # s of one prompt, roughly
     settings: Settings = ()  # where they are not the scenario's
+    other_cache: bool = False  # than the scenario's
 
     def scenario(self, base: Scenario) -> Scenario:
         """The scenario with this hardware, these formats and settings."""
@@ -163,7 +164,7 @@ def layouts(base: Scenario, count: int) -> tuple[Deployment, ...]:
             network_gbit_per_s=base.deployment.network_gbit_per_s,
         )
 
-    if base.engine.name not in _SERVERS and base.engine.name != "textbook":
+    if base.engine.name not in SERVERS and base.engine.name != "textbook":
         return tuple(place(1, pp) for pp in _divisors(count))
     kinds = base.model.architecture.kinds
     sparse = any(isinstance(kind.channel_mixer, MixtureOfExperts) for kind in kinds)
@@ -172,11 +173,11 @@ def layouts(base: Scenario, count: int) -> tuple[Deployment, ...]:
     for tp in _divisors(count):
         if tp <= NODE:
             found.append(place(tp))
-            if tp > 1 and base.engine.name in _SERVERS and sparse:
+            if tp > 1 and base.engine.name in SERVERS and sparse:
                 found.append(place(tp, ep=tp))
                 if latent:
                     found.append(place(tp, ep=tp, dp=tp))
-        elif tp <= 4 * NODE and sparse and latent and base.engine.name in _SERVERS:
+        elif tp <= 4 * NODE and sparse and latent and base.engine.name in SERVERS:
             found.append(place(tp, ep=tp, dp=tp))
         if tp >= 2 * NODE and tp // NODE <= base.model.architecture.layers:
             found.append(place(NODE, tp // NODE))
@@ -189,14 +190,17 @@ def counts(base: Scenario) -> tuple[int, ...]:
     return tuple(2**i for i in range(most.bit_length()) if 2**i <= most)
 
 
-def running_at_once(base: Scenario, combination: Combination) -> float:
+def running_at_once(base: Scenario, combinations: Sequence[Combination]) -> list[float]:
     """Requests that the engine runs at once at most, whatever the memory holds; of engines with places for
-    requests that no setting of the search adds to.
+    requests that only a combination's own settings add to.
     """
-    if base.engine.name in _SERVERS or base.engine.name == "textbook":
-        return math.inf
-    places = batch_limits(base.engine, combination.device)[0]
-    return combination.deployment.replicas * places
+    if base.engine.name in SERVERS or base.engine.name == "textbook":
+        return [math.inf] * len(combinations)
+    places = batch_limits(base.engine, base.accelerator)[0]  # the same on every device
+    return [
+        c.deployment.replicas * (float(dict(c.settings)["n_parallel"]) if c.settings else places)
+        for c in combinations
+    ]
 
 
 def _divisors(count: int) -> Iterator[int]:
@@ -216,33 +220,47 @@ class Part:
     rule: NDArray[np.intp]  # what rules the device out: the place in ``_RULES``; _ALLOWED, _ABSENT
     value: FloatArray
     limit: FloatArray
+    base: Scenario
+    slots: FloatArray | None  # of each copy; 0, None: as the scenario sets them
 
     def __len__(self) -> int:
         return int((self.rule != _ABSENT).sum())
 
     def all(self) -> list[Combination]:
         """Every one."""
-        return [self._one(i) for i in np.flatnonzero(self.rule != _ABSENT).tolist()]
+        return self._those(np.flatnonzero(self.rule != _ABSENT))
 
     def allowed(self) -> list[Combination]:
         """Those that no rule rules out."""
-        return [self._one(i) for i in np.flatnonzero(self.rule == _ALLOWED).tolist()]
+        return self._those(np.flatnonzero(self.rule == _ALLOWED))
 
     def failures(self) -> Iterator[tuple[int, Combination]]:
         """How many each rule rules out, and which of them comes nearest."""
         for rule in sorted(set(self.rule.tolist()) - {_ALLOWED, _ABSENT}):
             mine = np.flatnonzero(self.rule == rule)
             far = self.value[mine] / np.where(self.limit[mine] > 0, self.limit[mine], 1e-300)
-            yield len(mine), self._one(int(mine[np.argmin(far)]))
+            yield len(mine), self._those(mine[np.argmin(far)][None])[0]
 
-    def _one(self, i: int) -> Combination:
-        device, rule = self.field.devices[i], int(self.rule[i])
-        paid = None if math.isnan(self.price[i]) else float(self.price[i])
-        if rule == _ALLOWED:
-            guess, prompt = float(self.bounds.guess[i]), float(self.bounds.prompt[i])
-            return Combination(device, self.place, self.weights, self.cache, paid, guess=guess, prompt=prompt)
-        value, limit = float(self.value[i]), float(self.limit[i])
-        return Combination(device, self.place, self.weights, self.cache, paid, _RULES[rule], value, limit)
+    def _those(self, places: NDArray[np.intp]) -> list[Combination]:
+        """By their places among the devices; thousands, so columns leave the arrays at once."""
+        columns = (self.price, self.rule, self.value, self.limit, self.bounds.guess, self.bounds.prompt)
+        slots = [0] * len(places) if self.slots is None else self.slots[places].astype(int).tolist()
+        other_cache = self.cache != self.base.precision.kv_cache
+        found = []
+        for i, (paid, rule, value, limit, guess, prompt), wanted in zip(
+            places.tolist(),
+            zip(*(column[places].tolist() for column in columns), strict=True),
+            slots,
+            strict=True,
+        ):
+            price = None if math.isnan(paid) else paid
+            told = slot_settings(self.base, wanted) if wanted else (), other_cache
+            shown = self.field.devices[i], self.place, self.weights, self.cache, price
+            if rule == _ALLOWED:
+                found.append(Combination(*shown, None, 0.0, 0.0, guess, prompt, *told))
+            else:
+                found.append(Combination(*shown, _RULES[rule], value, limit, 0.0, 0.0, *told))
+        return found
 
 
 def combinations(base: Scenario) -> tuple[Combination, ...]:
@@ -327,4 +345,5 @@ def _judged(
     value = np.where(supported, value, 0.0)
     if count > 1:
         rule = np.where(field.single, _ABSENT, rule)
-    return Part(field, place, weights, cache, bounds, price, rule, value, limit)
+    slots = slots_on(base, place.replicas, bounds.room)
+    return Part(field, place, weights, cache, bounds, price, rule, value, limit, base, slots)

@@ -12,7 +12,7 @@ import numpy as np
 from core.estimator import estimate as estimate_point
 from core.explain.verdict import phrase_of
 from core.memory.build import build_ledger
-from core.memory.capacity import capacity, memory_over_users, smallest_change_that_fits
+from core.memory.capacity import capacity, memory_over_users, places, smallest_change_that_fits
 from core.memory.ledger import LineKey
 from core.planning.curves import LengthLine, WorkloadCurves
 from core.quantities import EXPECTED, FloatArray, distinct
@@ -40,11 +40,14 @@ def workload_curves(scenario: Scenario, estimate: Estimate | None = None) -> Wor
     if not math.isfinite(users):  # more arrive than are answered
         users = 1.5 * max(1, point.capacity.max_users)
     tokens = scenario.workload.tokens_per_request
-    grid = _memory_grid(users, point.capacity.max_users, scenario.deployment.replicas)
+    most = places(scenario)
+    grid = _memory_grid(users, point.capacity.max_users, scenario.deployment.replicas, most)
     ledger = point.ledger
     lengths = np.array([tokens, *other_lengths(scenario)])
     used = memory_over_users(scenario, grid, lengths[:, None])
-    lines = [_line(grid, row, int(n), ledger.budget_bytes) for row, n in zip(used, lengths, strict=True)]
+    lines = [
+        _line(grid, row, int(n), ledger.budget_bytes, most) for row, n in zip(used, lengths, strict=True)
+    ]
     own = replace(lines[0], users=point.capacity.max_users)
     change = None
     shown: Scenario | None = scenario
@@ -84,19 +87,19 @@ def other_lengths(scenario: Scenario) -> tuple[int, ...]:
     return tuple(([shorter] if 128 <= shorter < 0.8 * tokens else []) + above[:1] + above[1:][-1:])
 
 
-def _memory_grid(users: float, ceiling: int, replicas: int) -> FloatArray:
+def _memory_grid(users: float, ceiling: int, replicas: int, places: float) -> FloatArray:
     """Even steps from 0, far enough for any axis drawn from it.
 
     Whole shares of users for every replica, so that the fullest one does not make stairs of a line;
-    the operating point is among them.
+    the operating point is among them, and the last request that has a place.
     """
     end = max(8.0, 3.0 * users, 2.0 * min(float(ceiling), 8 * users))
     even = np.ceil(np.linspace(0.0, end / replicas, _MEMORY_POINTS)) * replicas
-    return distinct(np.append(even, users))
+    return distinct(np.append(even, [users, places] if places < end else users))
 
 
-def _line(grid: FloatArray, used: FloatArray, tokens: int, budget: int) -> LengthLine:
-    full_at = _crossing(grid, used, float(budget))
+def _line(grid: FloatArray, used: FloatArray, tokens: int, budget: int, places: float) -> LengthLine:
+    full_at = min(_crossing(grid, used, float(budget)), places)
     return LengthLine(tokens, used, int(min(full_at, 1e9)), full_at)
 
 

@@ -129,4 +129,5 @@ def tuned(base: Scenario, near: list[Offer], most: int) -> Generator[None, None,
 
 
 def _with(offer: Offer, settings: Settings) -> Combination:
-    return replace(offer.combination, settings=settings)
+    both = {**dict(offer.combination.settings), **dict(settings)}
+    return replace(offer.combination, settings=tuple(both.items()))

@@ -14,11 +14,16 @@ from core.errors import InferometerError
 from core.memory.build import plan_once
 from core.memory.capacity import LONGEST, longest
 from core.memory.device import driver_total_bytes
+from core.planning.engine_settings import Settings
 from core.planning.offers import Offer, Shortfall, nearness
 from core.planning.rounds import Asker, in_rounds
+from core.planning.search_bounds import Field, Load
 from core.planning.search_names import refuse_unknown
 from core.planning.search_space import Combination, cache_formats, layouts, weight_formats
+from core.planning.slots import slot_settings, slots_on
 from core.spec.checks import check, runs_on, unsupported
+from core.spec.deployment import Deployment
+from core.spec.engine import LLAMA
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.model import Model
 from core.spec.scenario import Scenario
@@ -135,7 +140,8 @@ def _best_of(scenario: Scenario, entry: CatalogModel) -> Asker[Runs | Left]:
         if unsupported(combination.scenario(base)) is not None:
             left = "refused"
             continue
-        if combination.scenario(base).workload.tokens_per_request > base.engine.longest_request:
+        trial = combination.scenario(base)
+        if trial.workload.tokens_per_request > trial.engine.longest_request:
             continue
         offer = yield base, combination
         if isinstance(offer, Shortfall):
@@ -160,12 +166,25 @@ def _combinations(base: Scenario) -> Iterator[Combination]:
     """Wide weights first; of each the most divided layout, then copies."""
     count, device = base.deployment.accelerators, base.accelerator
     places = [p for p in layouts(base, count) if p.expert_parallel == 1 and p.attention_data_parallel == 1]
+    field, load = Field((device,)), Load(base)
     for weights in weight_formats(base):
         for cache in cache_formats(base):
             for place in reversed(places):
-                combination = Combination(device, place, weights, cache, None)
+                combination = Combination(
+                    *(device, place, weights, cache, None),
+                    settings=_slots(base, field, load, place, weights, cache),
+                    other_cache=cache != base.precision.kv_cache,
+                )
                 if not any(p.severity == "error" for p in check(combination.scenario(base))):
                     yield combination
+
+
+def _slots(base: Scenario, field: Field, load: Load, place: Deployment, weights: str, cache: str) -> Settings:
+    if base.engine.name not in LLAMA:
+        return ()
+    room = load.bounds(field, field.peaks(weights), place, weights, cache).room
+    slots = slots_on(base, place.replicas, room)
+    return slot_settings(base, int(slots[0])) if slots is not None and slots[0] else ()
 
 
 def _longest(scenario: Scenario) -> int:

@@ -16,13 +16,14 @@ from core.planning.what_runs import Runs, WhatRuns
 from core.quantities import Range
 from core.reports.as_json import to_json
 from core.reports.as_text import table
-from core.spec.formats import WEIGHT_FORMATS
+from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.units import show_bytes, show_count, show_time, show_tokens, three_digits, time_in
-from core.words import Phrase, Words, counted, percent
+from core.words import Phrase, Words, counted, numbered, percent
 
 FORMAT = "inferometer-recommendation"
 SCHEMA = 1
 _SHOWN = 12
+_AT_ONCE = ("max_num_seqs", "max_batch_size", "n_parallel")  # settings whose one has words of its own
 _WHOLE = ("users", "budget")  # reasons whose amounts are whole numbers
 
 
@@ -84,9 +85,18 @@ def hardware(combination: Combination) -> Phrase:
         {
             "count": show_count(combination.deployment.accelerators),
             "device": combination.device.name,
-            "format": WEIGHT_FORMATS[combination.weights].label,
+            "format": formats(combination),
         },
     )
+
+
+def formats(combination: Combination) -> Phrase:
+    """The weights, and the KV cache where it is not the scenario's: "AWQ INT4, KV FP8"."""
+    label = WEIGHT_FORMATS[combination.weights].label
+    if not combination.other_cache:
+        return Phrase("recommend.weights", {"weights": label})
+    cache = CACHE_FORMATS[combination.cache].label
+    return Phrase("recommend.formats", {"weights": label, "cache": cache})
 
 
 def layout(combination: Combination) -> Phrase:
@@ -123,8 +133,12 @@ def settings(offer: Offer) -> Phrase | None:
         shown: object = show_count(value) if isinstance(value, int) else value
         if isinstance(value, float):
             shown = percent(value)
+        elif name == "max_model_len":
+            shown = show_tokens(float(value))
         share = percent(offer.scenario.speculative.acceptance)
-        said = Phrase(f"recommend.settings.{path_of(name)}", {"value": shown, "share": share})
+        key = f"recommend.settings.{path_of(name)}"
+        key = numbered(key, value) if name in _AT_ONCE else key
+        said = Phrase(key, {"value": shown, "share": share})
         found = said if found is None else Phrase("recommend.joined", {"first": found, "second": said})
     return found
 
@@ -222,7 +236,18 @@ def recommendation_text(state: Recommendation, words: Words) -> str:
 def _laid(offer: Offer, words: Words) -> str:
     """Layout, and what else is set."""
     other, laid = settings(offer), words.phrase(layout(offer.combination))
-    return laid if other is None else words("recommend.joined", first=laid, second=words.phrase(other))
+    if other is None:
+        return laid
+    set_so = words.phrase(other)
+    if offer.combination.deployment.accelerators == 1:
+        return set_so
+    return words("recommend.joined", first=laid, second=set_so)
+
+
+def _set_so(offer: Offer, words: Words) -> str:
+    """Formats, and what else is set."""
+    other, stored = settings(offer), words.phrase(formats(offer.combination))
+    return stored if other is None else words("recommend.joined", first=stored, second=words.phrase(other))
 
 
 def _mark(offer: Offer) -> str:
@@ -315,7 +340,7 @@ def what_runs_text(state: WhatRuns, words: Words, tokens: int) -> str:
     rows = [[words(f"recommend.columns.{key}") for key in columns]]
     good = [r for r in state.runs if r.good]
     shown = (good or list(state.runs))[: 2 * _SHOWN]
-    rows.extend(_runs_row(runs) for runs in shown)
+    rows.extend(_runs_row(runs, words) for runs in shown)
     values = {
         "good": show_count(len(good)),
         "near": show_count(len(state.runs) - len(good)),
@@ -349,10 +374,10 @@ def longest(runs: Runs) -> str:
     return show_tokens(runs.longest) if runs.longest else "–"
 
 
-def _runs_row(runs: Runs) -> list[str]:
+def _runs_row(runs: Runs, words: Words) -> list[str]:
     return [
         runs.model.name,
-        WEIGHT_FORMATS[runs.offer.combination.weights].label,
+        _set_so(runs.offer, words),
         longest(runs),
         show_count(runs.offer.most_users),
         _time(runs.offer.time_to_first_token),

@@ -3,13 +3,12 @@
 from typing import Literal
 
 from core.spec.base import Spec, declared
+from core.spec.engine import SERVERS
 
 # "auto": the fast link of the device where it has one, else PCIe.  "pcie": devices below host bridges that
 # reach each other; "pcie_switch": all below one switch; "pcie_sockets": spread over both sockets of a
 # server; "pcie_host": no peer access, copies go through host memory.
 LinkChoice = Literal["auto", "scale_up", "pcie", "pcie_switch", "pcie_sockets", "pcie_host"]
-
-_SERVERS = ("vllm", "sglang", "trtllm")
 
 
 class Deployment(Spec):
@@ -24,13 +23,13 @@ class Deployment(Spec):
     tensor_parallel: int = declared(1, kind="choice", choices="tensor_parallel", ge=1, le=1024)
     link: LinkChoice = declared("auto", kind="choice", choices="links")
     pipeline_parallel: int = declared(1, kind="count", step=1, ge=1, le=256)
-    expert_parallel: int = declared(1, kind="count", step=1, ge=1, le=1024, engines=_SERVERS)
-    attention_data_parallel: int = declared(1, kind="count", step=1, ge=1, le=1024, engines=_SERVERS)
+    expert_parallel: int = declared(1, kind="count", step=1, ge=1, le=1024, engines=SERVERS)
+    attention_data_parallel: int = declared(1, kind="count", step=1, ge=1, le=1024, engines=SERVERS)
     # Servers that the devices stand in, as many in each; 1: as few as the fast link allows.
     nodes: int = declared(1, kind="count", step=1, ge=1, le=4096)
     network_gbit_per_s: float = declared(400.0, unit="Gbit/s", step=100, ge=0.1, le=100_000)  # of one device
     # Of the devices, those that only read prompts and hand the cache over; 0: every one does both.
-    prefill_accelerators: int = declared(0, kind="count", step=1, ge=0, le=4096, engines=_SERVERS)
+    prefill_accelerators: int = declared(0, kind="count", step=1, ge=0, le=4096, engines=SERVERS)
 
     @property
     def replicas(self) -> int:

@@ -6,9 +6,9 @@ from core.spec.base import Spec, Word, declared
 
 EngineName = Literal["vllm", "textbook", "sglang", "trtllm", "llamacpp", "ollama", "transformers", "mlx"]
 
-_LLAMA = ("llamacpp", "ollama")
-_SERVERS = ("vllm", "sglang", "trtllm")
-_CALIBRATED = (*_SERVERS, *_LLAMA, "transformers", "mlx")
+LLAMA: tuple[EngineName, ...] = ("llamacpp", "ollama")
+SERVERS: tuple[EngineName, ...] = ("vllm", "sglang", "trtllm")
+_CALIBRATED = (*SERVERS, *LLAMA, "transformers", "mlx")
 
 # llama.cpp rounds a slot's part of the context up to whole ones of these (GGML_PAD in llama-context.cpp).
 _CELLS = 256
@@ -38,14 +38,14 @@ class Engine(Spec):
     gpu_memory_utilization: float = declared(
         0.90, unit="1", kind="fraction", step=0.01, ge=0.05, le=1.0, engines=("vllm", "textbook")
     )
-    max_num_seqs: int | None = declared(None, kind="count", step=1, ge=1, le=10**6, engines=_SERVERS)
+    max_num_seqs: int | None = declared(None, kind="count", step=1, ge=1, le=10**6, engines=SERVERS)
     max_num_batched_tokens: int | None = declared(
         None, unit="tokens", kind="count", step=512, ge=1, le=10**8, engines=("vllm", "trtllm")
     )
     block_size: int = declared(
         16, unit="tokens", kind="count", step=16, ge=1, le=4096, engines=("vllm", "trtllm")
     )
-    enforce_eager: bool = declared(False, kind="choice", engines=_SERVERS)  # True: no CUDA graphs
+    enforce_eager: bool = declared(False, kind="choice", engines=SERVERS)  # True: no CUDA graphs
     # Name of a fit to own measurements (core.catalog.calibrations); "": the measured profile as it is.
     calibration: Word = declared("", kind="choice", choices="calibrations", engines=_CALIBRATED)
     # LoRA adapters are given room when the server starts.
@@ -67,24 +67,22 @@ class Engine(Spec):
     )
     max_batch_size: int | None = declared(None, kind="count", step=1, ge=1, le=10**6, engines=("trtllm",))
     # llama.cpp and Ollama
-    n_gpu_layers: int | None = declared(None, kind="count", step=1, ge=0, le=100_000, engines=_LLAMA)
-    n_cpu_moe: int = declared(0, kind="count", step=1, ge=0, le=100_000, engines=_LLAMA)
-    n_batch: int | None = declared(
-        None, unit="tokens", kind="count", step=256, ge=1, le=10**8, engines=_LLAMA
-    )
+    n_gpu_layers: int | None = declared(None, kind="count", step=1, ge=0, le=100_000, engines=LLAMA)
+    n_cpu_moe: int = declared(0, kind="count", step=1, ge=0, le=100_000, engines=LLAMA)
+    n_batch: int | None = declared(None, unit="tokens", kind="count", step=256, ge=1, le=10**8, engines=LLAMA)
     n_ubatch: int | None = declared(
-        None, unit="tokens", kind="count", step=128, ge=1, le=10**8, engines=_LLAMA
+        None, unit="tokens", kind="count", step=128, ge=1, le=10**8, engines=LLAMA
     )
-    n_parallel: int | None = declared(None, kind="count", step=1, ge=1, le=4096, engines=_LLAMA)
-    flash_attention: bool | None = declared(None, kind="choice", engines=_LLAMA)
-    kv_unified: bool | None = declared(None, kind="choice", engines=_LLAMA)
+    n_parallel: int | None = declared(None, kind="count", step=1, ge=1, le=4096, engines=LLAMA)
+    flash_attention: bool | None = declared(None, kind="choice", engines=LLAMA)
+    kv_unified: bool | None = declared(None, kind="choice", engines=LLAMA)
     # MiB of attention scores at once at most; a fork of llama.cpp (versions "ik…") has this setting.
     attention_max_batch_mib: int | None = declared(
-        None, unit="MiB", kind="count", ge=1, le=10**8, engines=_LLAMA
+        None, unit="MiB", kind="count", ge=1, le=10**8, engines=LLAMA
     )
-    kv_on_host: bool = declared(False, kind="choice", engines=_LLAMA)
+    kv_on_host: bool = declared(False, kind="choice", engines=LLAMA)
     # auto: what the vendor of the device offers (CUDA, ROCm, Metal, SYCL)
-    backend: Literal["auto", "vulkan"] = declared("auto", kind="choice", choices="backends", engines=_LLAMA)
+    backend: Literal["auto", "vulkan"] = declared("auto", kind="choice", choices="backends", engines=LLAMA)
     # Transformers
     static_cache: bool = declared(False, kind="choice", engines=("transformers",))
     # MLX: the part of the unified memory that the system lets the GPU keep resident
@@ -99,7 +97,7 @@ class Engine(Spec):
         llama.cpp, src/llama-context.cpp: n_ctx_seq is n_ctx with one cache for all slots, else n_ctx over
         the slots in whole 256; a number of slots left open means one cache for all.
         """
-        if self.name not in _LLAMA or self.kv_unified or self.n_parallel is None:
+        if self.name not in LLAMA or self.kv_unified or self.n_parallel is None:
             return 1
         return self.n_parallel
 

@@ -7,13 +7,12 @@ from functools import cache
 import resources
 from core.spec.accelerator import Accelerator
 from core.spec.checks import CACHE_FORMATS_OF, LABELS, loads, runs_on, unsupported
-from core.spec.engine import EngineName
+from core.spec.engine import SERVERS, EngineName
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 
 # Formats of the plain textbook rules, and what an engine has in their place.
 TEXTBOOK_FORMATS: Mapping[str, str] = {"int8": "w8a16", "int4": "int4_g128"}
-_SERVERS: tuple[EngineName, ...] = ("vllm", "sglang", "trtllm")
 
 
 @cache
@@ -28,14 +27,14 @@ def weight_formats_of(engine: EngineName) -> tuple[str, ...]:
 def _customary(engine: EngineName, key: str) -> bool:
     if engine == "textbook":
         return True
-    foreign = engine in (*_SERVERS, "transformers") and (WEIGHT_FORMATS[key].gguf or key.startswith("mlx_"))
+    foreign = engine in (*SERVERS, "transformers") and (WEIGHT_FORMATS[key].gguf or key.startswith("mlx_"))
     return not foreign and key not in TEXTBOOK_FORMATS
 
 
 def cache_formats_of(engine: EngineName, weights: str = "") -> tuple[str, ...]:
     """Keys of the cache formats that an engine keeps beside weights of a format."""
     known = CACHE_FORMATS_OF.get(engine, tuple(CACHE_FORMATS))
-    return (*known, "fp32") if weights == "fp32" and engine in _SERVERS else known
+    return (*known, "fp32") if weights == "fp32" and engine in SERVERS else known
 
 
 # What people use where nothing else is said, wide to narrow.

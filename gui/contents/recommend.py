@@ -10,7 +10,6 @@ from core.planning.recommend import Recommendation
 from core.planning.verify import standing
 from core.planning.what_runs import WhatRuns
 from core.reports import recommendation as report
-from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.units import show_count
 from core.words import Phrase, Words, percent
@@ -121,7 +120,7 @@ def _models_headline(state: WhatRuns, scenario: Scenario, words: Words) -> tuple
     good = [runs for runs in state.runs if runs.good]
     if good:
         best = good[0]
-        label = WEIGHT_FORMATS[best.offer.combination.weights].label
+        label = words.phrase(report.formats(best.offer.combination))
         text = words("recommending.models_headline", model=best.model.name, format=label)
     elif state.finished and state.refused == state.total:
         return report.refused(state, words), place

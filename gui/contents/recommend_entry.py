@@ -6,7 +6,6 @@ from functools import lru_cache
 from core.planning.offers import Offer
 from core.planning.what_runs import Runs
 from core.reports import recommendation as report
-from core.spec.formats import WEIGHT_FORMATS
 from core.units import show_count
 from core.words import Words
 
@@ -42,8 +41,8 @@ def _named(count: int, device: str) -> str:
 
 def of_entry(entry: Entry, words: Words) -> str:
     """An entry in a few words: the hardware, or the model with its format."""
-    if entry.runs is None:
-        other = report.settings(entry.offer)
-        named = what(entry.offer, words)
-        return named if other is None else words("recommend.joined", first=named, second=words.phrase(other))
-    return f"{entry.runs.model.name}, {WEIGHT_FORMATS[entry.offer.combination.weights].label}"
+    other = report.settings(entry.offer)
+    named = what(entry.offer, words)
+    if entry.runs is not None:
+        named = f"{entry.runs.model.name}, {words.phrase(report.formats(entry.offer.combination))}"
+    return named if other is None else words("recommend.joined", first=named, second=words.phrase(other))

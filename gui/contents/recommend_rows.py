@@ -11,7 +11,6 @@ from core.planning.recommend import Failure, Recommendation
 from core.planning.what_runs import Runs, WhatRuns
 from core.reports import recommendation as report
 from core.serving.results import SimulationResult
-from core.spec.formats import WEIGHT_FORMATS
 from core.units import show_count, show_time, three_digits
 from core.words import Words
 from gui.contents.recommend_entry import Entry, hardware_name, what
@@ -142,13 +141,12 @@ def _offer_cells(
     price = "–" if offer.price is None else f"${offer.price:,.0f}"
     reason = near_reason(offer, words) if missed else ""
     energy = (Cell(three_digits(offer.joules_per_token), medium, ink),) if by == _BY_ENERGY else ()
-    note, other = not_measured(offer.scenario), report.settings(offer)
+    note = not_measured(offer.scenario)
     before = (
         Cell(hardware_name(offer), strong, ink, icon="info" if note else "",
              tip=words.phrase(note) if note else ""),
-        Cell(words.phrase(report.layout(offer.combination)), colour=ink, icon="sliders" if other else "",
-             tip=words("recommending.settings", settings=words.phrase(other)) if other else ""),
-        Cell(WEIGHT_FORMATS[offer.combination.weights].label, colour=ink),
+        _layout_cell(offer, ink, words),
+        Cell(words.phrase(report.formats(offer.combination)), colour=ink),
         Cell(price, medium, ink),
         _time_cell(offer.time_to_first_token, "first_token" in missed, ink),
         _time_cell(offer.time_per_output_token, "per_token" in missed, ink),
@@ -160,6 +158,14 @@ def _offer_cells(
     spoken = f"{what(offer, words)}, {price}, {times} tok/s"
     after = (*energy, users, _state_cell(offer, reason, words))
     return before, after, spoken, (before[0].tip, before[1].tip, reason)
+
+
+def _layout_cell(offer: Offer, ink: str, words: Words) -> Cell:
+    """How the model lies over the devices, marked where the engine is set otherwise."""
+    other = report.settings(offer)
+    tip = words("recommending.settings", settings=words.phrase(other)) if other else ""
+    laid = words.phrase(report.layout(offer.combination))
+    return Cell(laid, colour=ink, icon="sliders" if other else "", tip=tip)
 
 
 def _bar(offer: Offer, fastest: float) -> Cell:
@@ -259,8 +265,8 @@ def _model_cells(runs: Runs, words: Words) -> tuple[tuple[Cell, ...], tuple[Cell
         Cell(runs.model.name, "body" if missed else "body_semibold", ink, icon="info" if note else "",
              tip=words.sentences(tips) if tips else ""),
         Cell(size_text(runs.model.parameters), colour=ink),
-        Cell(WEIGHT_FORMATS[offer.combination.weights].label, colour=ink),
-        Cell(words.phrase(report.layout(offer.combination)), colour=ink),
+        Cell(words.phrase(report.formats(offer.combination)), colour=ink),
+        _layout_cell(offer, ink, words),
         _time_cell(offer.time_to_first_token, "first_token" in missed, ink),
         _time_cell(offer.time_per_output_token, "per_token" in missed, ink),
         Cell(three_digits(offer.output_tokens_per_second), medium, "warn" if "rate" in missed else ink),
@@ -269,7 +275,12 @@ def _model_cells(runs: Runs, words: Words) -> tuple[tuple[Cell, ...], tuple[Cell
         Cell(show_count(offer.most_users), medium, "warn" if "users" in missed else ink),
         Cell(report.longest(runs), medium, ink),
     )
-    return before, after, f"{runs.model.name}, {before[2].text}, {before[6].text} tok/s", tuple(tips)
+    return (
+        before,
+        after,
+        f"{runs.model.name}, {before[2].text}, {before[6].text} tok/s",
+        (*tips, before[3].tip),
+    )
 
 
 def failure_table(failures: Sequence[Failure], words: Words) -> tuple[list[Column], list[Row]]:

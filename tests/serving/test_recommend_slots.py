@@ -1,0 +1,139 @@
+"""Searches that set the slots of llama.cpp and Ollama: as many as the load asks for, a context for all."""
+
+import json
+import math
+
+import pytest
+
+from core.catalog.accelerators import load_accelerator
+from core.estimator import estimate
+from core.files import scenario_file
+from core.planning.recommend import recommend
+from core.planning.slots import at_once, slot_settings, wanted_at_once
+from core.planning.what_runs import what_runs
+from core.reports.recommendation import (
+    changes_of,
+    hardware,
+    recommendation_json,
+    recommendation_text,
+    settings,
+    what_runs_text,
+)
+from core.spec.change import with_values
+from core.words import Words
+
+FEW = ("RTX 5060", "RTX 2060 12GB", "RTX 4090", "L40S", "Instinct MI300X", "Radeon RX 7900 XTX")
+ENGLISH = Words("en")
+
+
+@pytest.fixture(params=["llamacpp", "ollama"])
+def wanted(samples, request):
+    base = scenario_file.load(samples[0])  # Llama 3.1 8B for eight users, who wait at most 2 s
+    chosen = {
+        "engine.name": request.param,
+        "precision.weights": "gguf_q4_k_m",
+        "precision.kv_cache": "bf16",
+        "search.devices": FEW,
+    }
+    return with_values(base, chosen)
+
+
+def last(states):
+    state = None
+    for state in states:  # noqa: B007
+        pass
+    return state
+
+
+def opened(base, offer):
+    return with_values(base, {change.path: change.value for change in changes_of(offer)})
+
+
+def test_one_card_with_eight_slots_does_what_eight_cards_with_one_did(wanted):
+    best = last(recommend(wanted)).offers[0]
+    assert (best.device.name, best.count, best.price) == ("RTX 5060", 1, 300)
+    assert dict(best.combination.settings)["n_parallel"] == 8 == best.most_users
+
+
+def test_an_offer_opened_is_what_was_promised(wanted):
+    for offer in last(recommend(wanted)).offers:
+        scenario = opened(wanted, offer)
+        assert scenario.workload.tokens_per_request <= scenario.engine.longest_request
+        found = estimate(scenario)
+        assert found.capacity.at_once == offer.most_users >= wanted.targets.users
+        assert found.speed.time_to_first_token.expected == pytest.approx(offer.time_to_first_token, rel=1e-6)
+        assert found.speed.time_per_output_token.expected == pytest.approx(
+            offer.time_per_output_token, rel=1e-6
+        )
+
+
+def test_single_cards_are_those_of_a_trial_of_every_format(wanted):
+    offered = {o.device.name for o in last(recommend(wanted)).offers if o.count == 1}
+    meets = set()
+    for name in FEW:
+        for weights in ("gguf_q8_0", "gguf_q6_k", "gguf_q5_k_m", "gguf_q4_k_m"):
+            for cache in ("bf16", "q8_0"):
+                changes = {f"engine.{k}": v for k, v in slot_settings(wanted, 8)}
+                changes |= {"accelerator": load_accelerator(name), "precision.weights": weights}
+                found = estimate(with_values(wanted, {**changes, "precision.kv_cache": cache}))
+                if found.speed is not None and found.ledger.fits:
+                    first = found.speed.time_to_first_token.expected
+                    each = found.speed.time_per_output_token.expected
+                    targets = wanted.targets
+                    if (
+                        first <= targets.time_to_first_token_s
+                        and 1e3 * each <= targets.time_per_output_token_ms
+                    ):
+                        meets.add(name)
+    assert offered == meets
+
+
+def test_slots_that_are_enough_stay_as_they_are(wanted):
+    plenty = with_values(wanted, {"engine.n_parallel": 16, "engine.max_model_len": 16 * 2048})
+    for offer in last(recommend(plenty)).offers:
+        assert "n_parallel" not in dict(offer.combination.settings)
+    # Nobody says how long a first token may take: who finds no slot waits for one.
+    patient = with_values(wanted, {"targets.time_to_first_token_s": None, "targets.users": None})
+    assert wanted_at_once(patient) == 1 <= at_once(patient)
+
+
+def test_at_a_rate_there_is_a_slot_for_all_who_stay(wanted):
+    rate = {"workload.load": "requests", "workload.request_rate": 2.0, "targets.users": None}
+    state = last(recommend(with_values(wanted, rate)))
+    assert state.offers
+    for offer in state.offers:
+        assert not offer.missed
+        stay = offer.time_to_first_token + wanted.workload.output_tokens * offer.time_per_output_token
+        assert offer.most_users >= 2.0 * stay  # Little's law
+    longest = 2.0 + 0.05 * wanted.workload.output_tokens
+    assert wanted_at_once(with_values(wanted, rate)) == math.ceil(2 * longest + 2 * math.sqrt(2 * longest))
+
+
+def test_what_is_set_is_told_everywhere(wanted):
+    state = last(recommend(wanted))
+    best = state.offers[0]
+    assert ENGLISH.phrase(settings(best)) == "8 slots · context of 12K"
+    text = recommendation_text(state, ENGLISH)
+    assert "8 slots · context of 12K" in text
+    tree = json.loads(recommendation_json(state, ENGLISH))
+    assert tree["offers"][0]["engine_settings"] == {"n_parallel": 8, "max_model_len": 12288}
+
+
+def test_a_cache_in_another_format_is_named(wanted):
+    state = last(recommend(wanted))
+    seen = set()
+    for offer in (*state.offers, *state.near, *(f.nearest for f in state.failures)):
+        combination = getattr(offer, "combination", offer)
+        named = ENGLISH.phrase(hardware(combination))
+        assert ("KV q8_0" in named) == (combination.cache == "q8_0" != wanted.precision.kv_cache)
+        seen.add(combination.cache)
+    assert seen == {"bf16", "q8_0"}
+
+
+def test_models_are_offered_with_the_slots_that_the_users_need(wanted):
+    state = last(what_runs(with_values(wanted, {"search.weight_formats": ("gguf_q4_k_m",)})))
+    good = [runs for runs in state.runs if runs.good]
+    assert good
+    for runs in good:
+        assert dict(runs.offer.combination.settings)["n_parallel"] == 8 == runs.offer.most_users
+    assert "8 slots" in what_runs_text(state, ENGLISH, wanted.workload.tokens_per_request)
