@@ -197,6 +197,7 @@ def test_units_that_nobody_stated_are_told_by_size_and_said() -> None:
         assert run.figure("memory_used") == pytest.approx(15.1e9)
     said = [Words("en").phrase(phrase) for phrase in second.conversions]
     assert said == [
+        "“memory_gb” is in GB, powers of ten; shown in GiB.",
         "“TTFT” states no unit; by its size it was taken as ms.",
         "“TPOT” states no unit; by its size it was taken as ms.",
     ]

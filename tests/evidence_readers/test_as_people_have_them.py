@@ -2,9 +2,12 @@
 
 import pytest
 
+from core.errors import Problem
 from core.evidence.pairing import pair_runs
+from core.evidence.readers import records
 from core.evidence.readers.decoding import decoded
 from core.evidence.readers.detect import read_text
+from core.evidence.readers.objects import Found, objects
 from core.evidence.run_scenario import describe
 from core.files import scenario_file
 from core.words import Words
@@ -121,3 +124,36 @@ def test_amounts_of_a_start_that_are_none_are_told():
     assert codes(reading) == [("number", 2), ("negative", 3)]
     assert "-3.2 GiB, less than nothing" in EN.problem(reading.problems[1])
     assert not codes(read_text(log.replace("??", "9.1").replace("-3.2", "3.2"), "start.log"))
+
+
+def test_statements_of_the_older_table_are_read() -> None:
+    fields = "build_commit, build_number, model_type, n_prompt, n_gen, avg_ns, avg_ts"
+    values = "'1a2b', '4200', 'llama 7B Q4_0', '0', '128', '2000000000', '64.0'"
+    made = "CREATE TABLE IF NOT EXISTS test (\n  n_gen INTEGER\n);\n\n"
+    reading = read_text(f"{made}INSERT INTO test ({fields}) VALUES ({values});\n", "bench.sql")
+    assert [run.figure("decode_throughput") for run in reading.runs] == [64.0]
+    assert not reading.problems
+
+
+def test_units_of_an_own_table_that_change_the_digits_are_told() -> None:
+    text = "model,gpu,input length,memory (GB),TTFT (ms)\nQwen3-8B,RTX 4090,4k,18.5,210\n"
+    run = read_text(text, "runs.csv").runs[0]
+    assert run.setting.input_tokens == 4096 and run.figure("memory_used") == 18.5e9
+    assert {phrase.key for phrase in run.conversions} == {
+        "conversions.kibi_tokens",
+        "conversions.decimal_bytes",
+    }
+
+
+def test_of_many_foreign_objects_only_the_first_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+
+    def counted(text: str, name: str) -> tuple[list[Found], list[Problem]]:
+        looked.append(len(text))
+        return objects(text, name)
+
+    monkeypatch.setattr(records, "objects", counted)
+    text = '{"time": 1, "message": "step done"}\n' * 30_000
+    reading = read_text(text, "events.jsonl")
+    assert not reading.runs and {told.code for told in reading.problems} == {"reading.unknown_object"}
+    assert looked and sum(looked) < len(text) // 2

@@ -104,7 +104,8 @@ def looks_like(text: str, _name: str) -> bool:
     return (
         ("t/s" in text and "|" in text and "params" in text)
         or ("avg_ts" in text and "model_filename" in text and "," in text)
-        or "INSERT INTO llama_bench" in text
+        or "INSERT INTO llama_bench (" in text
+        or "INSERT INTO test (" in text  # of older versions
     )
 
 

@@ -11,7 +11,7 @@ from core.evidence.readers.common import Builder, Reading, count, number, text_o
 from core.evidence.run import STATISTICS
 from core.units import three_digits
 
-NEEDLES = ("results_ttft_s_mean", "results_inter_token_latency_s_mean", "num_concurrent_requests")
+NEEDLES = ("results_ttft_s_mean", "results_inter_token_latency_s_mean", "num_concurrent_requests", "ttft_s")
 _FIGURES = {"ttft_s": "time_to_first_token", "end_to_end_latency_s": "end_to_end"}
 _STATISTIC = {"stddev": "std", **{name: name for name in STATISTICS}}
 

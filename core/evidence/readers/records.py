@@ -7,6 +7,7 @@ A shape is a module with ``NEEDLES`` (field names as they stand in the text), ``
 import re
 from typing import Any, Protocol
 
+from core.errors import Problem
 from core.evidence.readers import (
     aiperf,
     guidellm,
@@ -20,11 +21,12 @@ from core.evidence.readers import (
     vllm_offline,
 )
 from core.evidence.readers.common import Reading, problem, together
-from core.evidence.readers.objects import Found, objects
+from core.evidence.readers.objects import objects
 
 KEY = "json"
 WHOLE = False
 _MAX_TOLD = 20
+_ENOUGH = 200_000  # characters of JSON without one known field
 _IS_JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*\{)')
 
 
@@ -68,14 +70,23 @@ def looks_like(text: str, _name: str) -> bool:
     """Whether the text is JSON, or holds an object with a field of one of the tools."""
     if _IS_JSON.match(text):
         return True
-    return "{" in text and any(f'"{needle}' in text for shape in SHAPES for needle in shape.NEEDLES)
+    return "{" in text and bool(_named_in(text))
 
 
 def read(text: str, name: str) -> Reading:
     """The runs of all objects."""
-    found, problems = objects(text, name)
-    taken = together(_read_one(one, name) for one in found)
-    strange = [told for told in taken.problems if told.code == "reading.unknown_object"]
+    asked = _named_in(text)
+    found, problems = objects(text if asked else _beginning(text), name)
+    readings: list[Reading] = []
+    strange: list[Problem] = []
+    for one in found:
+        shape = next((shape for shape in asked if shape.claims(one.tree)), None)
+        if shape is not None:
+            readings.append(shape.take(one.tree, name, one.line))
+        elif one.whole and len(strange) < _MAX_TOLD:
+            strange.append(problem("unknown_object", name, one.line))
+    taken = together(readings)
+    strange += [told for told in taken.problems if told.code == "reading.unknown_object"]
     kept = [told for told in taken.problems if told.code != "reading.unknown_object"]
     # A log has objects of its own: only a file of nothing else is told about.
     if strange and not taken.runs and _IS_JSON.match(text):
@@ -84,8 +95,12 @@ def read(text: str, name: str) -> Reading:
     return Reading(taken.runs, (*kept[:_MAX_TOLD], *problems))
 
 
-def _read_one(one: Found, name: str) -> Reading:
-    for shape in SHAPES:
-        if shape.claims(one.tree):
-            return shape.take(one.tree, name, one.line)
-    return Reading((), (problem("unknown_object", name, one.line),)) if one.whole else Reading()
+def _beginning(text: str) -> str:
+    """The first objects of a text that has one a line: enough to say that nothing of it is known."""
+    end = text.find("\n{", _ENOUGH) if text.lstrip()[:1] == "{" else -1
+    return text if end < 0 else text[:end]
+
+
+def _named_in(text: str) -> list[Shape]:
+    """The shapes that the text can hold: of a million foreign objects none is asked about ten times."""
+    return [shape for shape in SHAPES if any(f'"{needle}' in text for needle in shape.NEEDLES)]

@@ -38,6 +38,7 @@ _ENGINES = {
     "mlx": "mlx",
     "transformers": "transformers",
 }
+_DECIMAL_BYTES = {1e6: "MB", 1e9: "GB"}  # shown in GiB: other digits than in the file
 _CELL = re.compile(r"([-+]?[\d.,eE+]{1,30}|inf)\s*([^\d\s].{0,20})?")
 
 
@@ -202,6 +203,7 @@ class _Row:
         value, unit = _valued(cell)
         if unit == "k" and value is not None:  # 4K tokens are 4,096
             value *= 1024
+            self.made.converted("kibi_tokens", text=text_of(str(cell))[:40], tokens=f"{value:,.0f}")
         if head.name == "request_rate" and str(cell).strip().lower() in ("inf", "infinity", "∞"):
             self.made.set(request_rate=math.inf)
         elif value is None or value < 0:
@@ -220,6 +222,8 @@ class _Row:
         factor = factor_of(head.unit_kind, unit) if unit else head.factor
         if not factor:
             factor = self._guessed(head, header, value)
+        elif head.unit_kind == "memory" and factor in _DECIMAL_BYTES:
+            self.made.converted("decimal_bytes", header=text_of(header), unit=_DECIMAL_BYTES[factor])
         if head.name == "utilization":
             self.made.figures[head.name, head.statistic] = value * factor
         else:
