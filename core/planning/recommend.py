@@ -258,19 +258,17 @@ class _Picker:
 
     def best_of(self, group: list[Combination]) -> Asker[Offer | None]:
         """The best of one device and count, None where none meets every target."""
-        first = group[0]
-        bits = self._met.get(first.device.name)
-        if bits is not None and self._by_width:
-            # More of what does already: the same formats, divided as far as it goes.
-            most = max(c.deployment.tensor_parallel * c.deployment.pipeline_parallel for c in group)
-            wide = {w for w in {c.weights for c in group} if float(WEIGHT_FORMATS[w].bits) >= bits}
-            group = [c for c in group if _degree(c) == most and c.weights in wide]
+        group = self._worth_asking(group)
         best: Offer | None = None
         closest: Offer | None = None
+        nearest: Shortfall | None = None  # of those that do not even start, or not even a step is fast enough
         left, fastest = list(group), max(group, key=lambda c: c.guess)
         for combination in self._in_turn(group, fastest):
             left.remove(combination)
-            offer = self._told(combination, (yield self._base, combination))
+            answer = yield self._base, combination
+            offer = self._told(combination, answer)
+            if isinstance(answer, Shortfall):
+                nearest = min(nearest or answer, answer, key=lambda short: short.ratio)
             if offer is None:
                 continue
             if not offer.missed:
@@ -292,7 +290,18 @@ class _Picker:
             self.near.append(closest)
             # The other layouts fare no better than those that are best in something.
             self._tally.alike(len(left), closest.missed[0])
+        elif nearest is not None:
+            self._tally.alike(len(left), nearest.reason)
         return best
+
+    def _worth_asking(self, group: list[Combination]) -> list[Combination]:
+        """Of more of what does already the same formats, divided as far as it goes."""
+        bits = self._met.get(group[0].device.name)
+        if bits is None or not self._by_width:
+            return group
+        most = max(_degree(c) for c in group)
+        wide = {w for w in {c.weights for c in group} if float(WEIGHT_FORMATS[w].bits) >= bits}
+        return [c for c in group if _degree(c) == most and c.weights in wide]
 
     def note(self, combination: Combination, others: int, answer: Answer) -> None:
         """A near miss by itself, beside which there are others that fail as well."""

@@ -137,7 +137,7 @@ def settings(offer: Offer) -> Phrase | None:
             shown = show_tokens(float(value))
         share = percent(offer.scenario.speculative.acceptance)
         key = f"recommend.settings.{path_of(name)}"
-        key = numbered(key, value) if name in _AT_ONCE else key
+        key = numbered(key, float(value)) if name in _AT_ONCE else key
         said = Phrase(key, {"value": shown, "share": share})
         found = said if found is None else Phrase("recommend.joined", {"first": found, "second": said})
     return found
@@ -211,10 +211,14 @@ def recommendation_text(state: Recommendation, words: Words) -> str:
             ]
         )
         if offer.verified is not None:
-            share = offer.verified.scenario.simulation.percentile
-            first, each = (times.expected for times in times_at(offer.verified, share))
-            label = words("recommend.verified", p=f"{100 * share:g}")
-            rows.append([label, "", "", _time(first), _time(each), "", ""])
+            share, done = offer.verified.scenario.simulation.percentile, offer.verified.done
+            label = words("recommend.verified", p=f"{100 * share:g}", n=show_count(done))
+            # As the window: what nobody measured is told as a range.
+            first, each = (
+                words.phrase(between(times)) if untested(offer) else _time(times.expected)
+                for times in times_at(offer.verified, share)
+            )
+            rows.append([label, "", "", first, each, "", ""])
     failing = [
         [show_count(f.count), words.phrase(reason(f)), words.phrase(nearest(f))] for f in state.failures
     ]

@@ -188,9 +188,9 @@ def _state_cell(offer: Offer, reason: str, words: Words) -> Cell:
     good = meets(result)
     if report.untested(offer):
         return _untested_cell(result, words)
-    share = f"{100 * result.scenario.simulation.percentile:g}"
+    told = {"p": f"{100 * result.scenario.simulation.percentile:g}", "n": show_count(result.done)}
     key = "verified_good" if good else "verified_bad"
-    tip = words(f"recommending.{key}", p=share, first=show_time(first), each=show_time(each))
+    tip = words(f"recommending.{key}", first=show_time(first), each=show_time(each), **told)
     colour = "good" if good else "warn"
     icon = "circle_tick" if good else "circle_x"
     return Cell(
@@ -203,7 +203,8 @@ def _untested_cell(result: SimulationResult, words: Words) -> Cell:
     share = result.scenario.simulation.percentile
     first, each = result.time_to_first_token.at(share), result.time_per_output_token.at(share)
     times = [words.phrase(report.between(one)) for one in (first, each)]
-    tip = words("recommending.verified_untested", p=f"{100 * share:g}", first=times[0], each=times[1])
+    told = {"p": f"{100 * share:g}", "n": show_count(result.done), "first": times[0], "each": times[1]}
+    tip = words("recommending.verified_untested", **told)
     return Cell(" · ".join(times), "caption_medium", "ink2", "", "info", "ink3", tip=tip)
 
 

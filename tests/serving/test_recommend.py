@@ -49,8 +49,6 @@ def last(states):
 
 @pytest.fixture(scope="module")
 def wanted(samples):
-    from core.files import scenario_file
-
     base = scenario_file.load(samples[1])  # Qwen3-32B for sixteen users
     return with_values(base, {"search.devices": FEW})
 
@@ -65,6 +63,21 @@ def exhaustive(scenario):
         if isinstance(offer, Offer) and not offer.missed:
             found.append((combination, offer))
     return found
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"targets.time_per_output_token_ms": 2.0},
+        {"targets.time_to_first_token_s": 0.001},
+        {"targets.users": 100_000},
+        {"search.budget_usd": 100.0},
+    ],
+)
+def test_where_nothing_is_offered_every_combination_has_its_reason(samples, changes):
+    state = last(recommend(with_values(scenario_file.load(samples[1]), changes)))
+    assert not state.offers
+    assert sum(failure.count for failure in state.failures) == state.total
 
 
 def test_bounds_never_rule_out_what_would_do(wanted):
