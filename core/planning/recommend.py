@@ -286,13 +286,17 @@ class _Picker:
             best = yield from self._with_most_copies(left)
         if best is not None:
             self._met.setdefault(best.device.name, _bits(best))
-        elif closest is not None:
-            self.near.append(closest)
-            # The other layouts fare no better than those that are best in something.
-            self._tally.alike(len(left), closest.missed[0])
-        elif nearest is not None:
-            self._tally.alike(len(left), nearest.reason)
+        else:
+            self._give_up(len(left), closest, nearest)
         return best
+
+    def _give_up(self, left: int, closest: Offer | None, nearest: Shortfall | None) -> None:
+        """The other layouts fare no better than those that are best in something."""
+        if closest is not None:
+            self.near.append(closest)
+            self._tally.alike(left, closest.missed[0])
+        elif nearest is not None:
+            self._tally.alike(left, nearest.reason)
 
     def _worth_asking(self, group: list[Combination]) -> list[Combination]:
         """Of more of what does already the same formats, divided as far as it goes."""
