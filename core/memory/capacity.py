@@ -121,6 +121,11 @@ def memory_over_users(scenario: Scenario, users: Any, tokens_per_request: Any) -
     return plan_memory(scenario).needed_over(users, tokens_per_request, prefix)
 
 
+def places(scenario: Scenario) -> float:
+    """Requests for which the engine keeps a place in memory, a slot each; inf where it keeps none."""
+    return plan_memory(scenario).places
+
+
 def smallest_changes(scenario: Scenario) -> tuple[tuple[Change, ...], ...]:
     """For each kind of change the smallest that makes the scenario fit; kinds that cannot are left out.
 

@@ -58,6 +58,11 @@ class MemoryPlan:
             return 0
         return NO_LIMIT if self.slots is None else self.slots
 
+    @property
+    def places(self) -> float:
+        """Requests for which all replicas keep a place in memory; inf where none is kept for any."""
+        return math.inf if self.slots is None else float(self.replicas * self.copies * self.slots)
+
     def users_on_one(self, users: int) -> int:
         """Requests at once in the fullest cache, of ``users`` in all."""
         return -(-users // (self.replicas * self.copies))
@@ -80,8 +85,11 @@ class MemoryPlan:
         return max(self.least_cache, most)
 
     def needed_over(self, users: Any, tokens: Any, prefix: int = 0) -> FloatArray:
-        """All bytes that a device needs; ``users`` and ``tokens`` broadcast.  As ``cache_bytes``."""
-        count, length = as_array(users), as_array(tokens)
+        """All bytes that a device needs; ``users`` and ``tokens`` broadcast.  As ``cache_bytes``.
+
+        Requests for which there is no place wait outside.
+        """
+        count, length = np.minimum(as_array(users), self.places), as_array(tokens)
         prefixes = np.minimum(prefix, length)
         each = self.demand.request_bytes(length, prefixes)
         common = self.demand.shared_bytes(length, prefixes)

@@ -32,7 +32,10 @@ class MemoryNames:
     ghosted: bool  # whether lines of other scenarios are on show
 
     def capacity(self) -> None:
-        """Where lines meet the budget, the own one first; other lengths only where they can be named."""
+        """Where lines meet the budget or the last place is taken, the own one first.
+
+        Other lengths only where they can be named.
+        """
         curves = self.curves
         panel, draw, current = self.panel, self.draw, self.draw.theme
         rect = panel.rect
@@ -42,7 +45,7 @@ class MemoryNames:
         draw.avoid(*self.pixels(curves.memory, panel.x.end if beyond else curves.memory.full_at))
         draw.taken.append(QRectF(rect.left(), y - 1, rect.width(), 2))
         first = len(draw.taken)
-        self._own_label(curves.memory, row, y)
+        self._own_label(curves.memory)
         budget = self.words("plots.memory_over_users.budget")
         for middle in (row, y + current.px(9)):
             if draw.text_if_free(
@@ -56,20 +59,27 @@ class MemoryNames:
                 continue
             known = len(draw.lines)
             draw.avoid(xs, ys)
-            if self._length_label(line, row, y):
+            if self._length_label(line):
                 draw.polyline(xs, ys, current.ink3, dash=(3, 3))
             else:
                 del draw.lines[known:]  # none came where the line is no more than a point
         if curves.memory.full_at <= panel.x.end:
-            draw.ring(panel.px(curves.memory.full_at), y, current.ink, size=6, edge=1.6)
+            draw.ring(*self._end(curves.memory), current.ink, size=6, edge=1.6)
 
-    def _length_label(self, line: LengthLine, row: float, y: float) -> bool:
-        """Name another length, with a circle where it meets the budget; False where there is no room."""
+    def _end(self, line: LengthLine) -> tuple[float, float]:
+        """The pixel at which a line ends: on the budget, or below it where all places are taken."""
+        curves, panel = self.curves, self.panel
+        top = min(at(line.full_at, curves.memory_users, line.bytes), float(curves.budget_bytes))
+        return panel.px(line.full_at), panel.py(top / memory_size())
+
+    def _length_label(self, line: LengthLine) -> bool:
+        """Name another length, with a circle where it ends; False where there is no room."""
         draw = self.draw
         panel, text = self.panel, self._length_text(line)
         if line.full_at > panel.x.end:
             return self._line_label(line, text)
-        x, half = panel.px(line.full_at), draw.width(text) / 2
+        (x, y), half = self._end(line), draw.width(text) / 2
+        row = y - draw.theme.px(11)
         inside = max(panel.rect.left(), min(x - half, panel.rect.right() - 2 * half))
         for left in (inside, x - 8, x - 2 * half + 8):
             if draw.text_if_free(left, row, text, draw.theme.ink3, panel.rect):
@@ -86,14 +96,15 @@ class MemoryNames:
             panel.rect.bottom() - panel.rect.height() * y / panel.y_end,
         )
 
-    def _own_label(self, line: LengthLine, row: float, y: float) -> None:
+    def _own_label(self, line: LengthLine) -> None:
         """The scenario's own ceiling, beside the operating line when it would stand on it."""
         panel, draw, current = self.panel, self.draw, self.draw.theme
         text = self._own_text(line)
         if line.full_at > panel.x.end:
             self._line_label(line, text, own=True)
             return
-        middle, half = panel.px(line.full_at), draw.width(text, "caption_semibold") / 2
+        (middle, y), half = self._end(line), draw.width(text, "caption_semibold") / 2
+        row = y - current.px(11)
         for left in (middle - half, middle - 8, middle - 2 * half + 8, middle + 6, middle - 2 * half - 6):
             if draw.text_if_free(left, row, text, current.ink, panel.rect, role="caption_semibold"):
                 if self.ghosted:  # the lines of other scenarios give way to it
@@ -102,14 +113,11 @@ class MemoryNames:
                     draw.text(left, row, text, current.ink, role="caption_semibold", keep=False)
                 draw.taken[-1].adjust(-6, 0, 6, 0)  # it is the answer: its neighbours keep away
                 return
-        draw.text_if_free(
-            min(middle + 8, panel.rect.right() - 2 * half - 2),
-            y + current.px(10),
-            text,
-            current.ink,
-            panel.rect,
-            role="caption_semibold",
-        )
+        last = max(middle, panel.px(users_of(self.estimate)))  # of the line and of what waits
+        under, right = y + current.px(10), panel.rect.right() - 2 * half - 2
+        for left, middle_row in ((min(middle + 8, right), under), (last + 8, under), (last + 12, y)):
+            if draw.text_if_free(left, middle_row, text, current.ink, panel.rect, role="caption_semibold"):
+                return
 
     def _line_label(self, line: LengthLine, text: str, own: bool = False) -> bool:
         """The name of a line that leaves the picture before it is full: close under or over its end.

@@ -191,3 +191,19 @@ def test_the_operating_point_lies_on_its_curve(qtbot: QtBot, scenario: Scenario,
     speed = pane.estimate.speed
     here = speed.time_per_output_token.expected * pane.factor, speed.output_throughput.expected
     assert np.hypot(x / here[0] - 1, y / here[1] - 1).min() < (1e-9 if users == 400 else 0.1)
+
+
+@pytest.mark.parametrize(("users", "prompt"), [(1, 1024), (2, 1024), (2, 3584), (6, 1024)])
+def test_what_one_slot_holds_is_named_where_it_is_taken(
+    qtbot: QtBot, scenario: Scenario, users: int, prompt: int
+) -> None:
+    changes = {"engine__name": "ollama", "precision__weights": "gguf_q4_k_m", "precision__kv_cache": "bf16"}
+    load = {"workload__users": users, "workload__prompt_tokens": prompt, "workload__output_tokens": 512}
+    pane = shown(MemoryOverUsers, qtbot, scenario, **changes, **load)
+    assert isinstance(pane, MemoryOverUsers) and pane.curves is not None
+    named = next(place for text, place in texts(pane).items() if text.startswith("1 user at"))
+    places = [pane.panel.px(1.0), pane.panel.px(float(users))]  # the end, and what waits beside it
+    assert pane.curves.memory.full_at == 1 and min(abs(named[0] - x) for x in places) < 60
+    assert pane.reading_at(5.0, pane.curves, pane.estimate).endswith(  # type: ignore[arg-type]
+        pane.reading_at(1.0, pane.curves, pane.estimate).removeprefix("1 user")  # type: ignore[arg-type]
+    )

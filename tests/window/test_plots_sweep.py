@@ -136,3 +136,27 @@ def test_the_limit_of_another_service_is_never_taken(scenario: Scenario) -> None
         kept = workload_curves(asked)
         sweep._last_limit.clear()
         assert workload_curves(asked).full_at == kept.full_at
+
+
+@pytest.mark.parametrize(("slots", "prompt"), [(1, 1024), (1, 3584), (8, 512)])
+def test_lines_of_memory_end_where_every_slot_is_taken(samples, slots, prompt):
+    scenario = with_values(
+        scenario_file.load(samples[0]),
+        {
+            "engine.name": "ollama",
+            "engine.n_parallel": slots,
+            "engine.max_model_len": 8192 * slots,
+            "precision.weights": "gguf_q4_k_m",
+            "precision.kv_cache": "bf16",
+            "workload.prompt_tokens": prompt,
+            "workload.users": 2 * slots,
+        },
+    )
+    point = estimate(scenario)
+    curves = workload_curves(scenario, point)
+    assert point.capacity.max_users == slots
+    for line in (curves.memory, *curves.other_lengths):
+        assert line.users <= line.full_at <= slots
+    assert curves.memory.users == curves.memory.full_at == slots
+    for users in (slots, 1.5 * slots, 2 * slots):  # the rest wait, and keep nothing
+        assert np.interp(users, curves.memory_users, curves.memory.bytes) == point.ledger.needed_bytes
