@@ -67,7 +67,7 @@ _PLAIN, _NARROWER = 16.0, 0.97  # bits of weights that nobody narrowed; share of
 # Warnings of ``check`` that mean: nobody would run it so.
 _REFUSED = frozenset(
     {
-        *("engine_not_for_device", "no_bf16", "no_fp8", "format_not_for_device"),
+        *("engine_not_for_device", "no_bf16", "no_fp8", "no_fp8_units", "format_not_for_device"),
         *("weight_format_engine", "cache_format_engine"),
     }
 )

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from core.errors import Problem
 from core.spec.architecture import Architecture, Attention, LatentAttention, MixtureOfExperts
+from core.spec.engine import Engine
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from core.spec.options import option_of
 from core.spec.scenario import Scenario
 from core.spec.speculative import DraftKind
 from core.words import Phrase
@@ -205,7 +207,7 @@ def _lengths(scenario: Scenario) -> Iterator[Problem]:
             "request_too_long" if slots == 1 else "request_beyond_slot",
             ("workload.prompt_tokens", "workload.output_tokens", "engine.max_model_len"),
             {"tokens": work.tokens_per_request, "limit": limit}
-            | ({} if slots == 1 else {"length": scenario.engine.max_model_len, "slots": slots}),
+            | ({} if slots == 1 else _of_slots(scenario.engine)),
         )
     longest = scenario.model.max_context
     if limit > longest and scenario.engine.name != "textbook":
@@ -221,6 +223,11 @@ def _lengths(scenario: Scenario) -> Iterator[Problem]:
             ("workload.shared_prefix_tokens", "workload.prompt_tokens"),
             {"prefix": work.shared_prefix_tokens, "prompt": work.prompt_tokens},
         )
+
+
+def _of_slots(engine: Engine) -> dict[str, object]:
+    option = option_of(engine.name, "n_parallel")
+    return {"length": engine.max_model_len, "slots": engine.separate_slots, "option": option}
 
 
 def _formats(scenario: Scenario) -> Iterator[Problem]:
@@ -321,8 +328,15 @@ def _device(scenario: Scenario) -> Iterator[Problem]:
     if engine == "trtllm" and weights.key.startswith("fp8") and not device.peak_tflops.fp8:
         # https://nvidia.github.io/TensorRT-LLM/reference/precision.html: FP8 from Ada and Hopper on
         yield Problem("no_fp8", ("precision.weights",), values, "warning")
+    if engine not in ("vllm", "sglang"):
+        return
+    amd = device.vendor == "AMD" and device.kind != "cpu"
+    if amd and weights.key.startswith("fp8") and not device.peak_tflops.fp8:
+        # vLLM, "FP8 W8A8": weights alone go through Marlin, which is for NVIDIA only; issues 7471 and 16394
+        # of vllm-project/vllm are of an MI250 and an MI210 that refuse them.
+        yield Problem("no_fp8_units", ("precision.weights",), values, "warning")
     capability = _capability(scenario)
-    if engine not in ("vllm", "sglang") or capability is None:
+    if capability is None:
         return
     if weights.key == "bf16" and capability < _BF16_FROM:
         yield Problem("no_bf16", ("precision.weights",), values, "warning")

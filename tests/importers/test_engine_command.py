@@ -387,6 +387,19 @@ def test_tensorrt_llm_has_no_fp8_on_ampere() -> None:
     assert "no_fp8" not in {problem.code for problem in check(ada)}
 
 
+@pytest.mark.parametrize("engine", ["vllm", "sglang"])
+def test_of_amd_only_gpus_with_fp8_units_take_fp8(engine: str) -> None:
+    """vLLM, "FP8 W8A8": Marlin for the others is NVIDIA's; github.com/vllm-project/vllm/issues/16394."""
+    base = Scenario(model=load_model("Qwen/Qwen3-32B"), accelerator=load_accelerator("RTX 3090"))
+    for name, refused in (
+        *(("Radeon RX 7900 XTX", True), ("Instinct MI210", True), ("Radeon AI PRO R9700", False)),
+        *(("Instinct MI300X", False), ("RTX 3090", False)),
+    ):
+        changes = {"engine.name": engine, "precision.weights": "fp8", "accelerator": load_accelerator(name)}
+        found = {problem.code for problem in check(with_values(base, changes))}
+        assert ("no_fp8_units" in found) == refused, name
+
+
 def test_several_computers_and_drafted_steps_of_sglang() -> None:
     text = "python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-R1 --tp 16 --nnodes 2"
     text += " --node-rank 0"
