@@ -29,7 +29,12 @@ class Phrase:
 
 def counted(key: str, count: int) -> Phrase:
     """``key`` with ``{n}``, or ``key_one`` for one: "16 users", "1 user"."""
-    return Phrase(f"{key}_one" if count == 1 else key, {"n": show_count(count)})
+    return Phrase(numbered(key, count), {"n": show_count(count)})
+
+
+def numbered(key: str, count: float) -> str:
+    """``key``, or ``key_one`` where its text tells one of what it counts."""
+    return f"{key}_one" if count == 1 else key
 
 
 def percent(share: float, digits: int = 0, sign: str = "") -> Phrase:

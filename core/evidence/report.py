@@ -8,7 +8,7 @@ from core.evidence.memory_predictions import Prediction
 from core.evidence.outcomes import file_head, file_row, outcomes_of, reason_head, reason_rows
 from core.evidence.validate import GroupErrors, grouped
 from core.reports.as_text import table
-from core.words import Words, percent
+from core.words import Words, counted, percent
 
 
 def validation_text(predictions: Iterable[Prediction], words: Words) -> str:
@@ -25,12 +25,12 @@ def validation_text(predictions: Iterable[Prediction], words: Words) -> str:
         lines += ["", *table([file_head(words), *(file_row(one, words) for one in files)], range(1, 5))]
         single = [one for one in files if one.file]
         lines += ["", *table([reason_head(words), *reason_rows(single, words)], range(3, 5))]
-        lines += ["", words("cli.validate.skipped", n=len(skipped))]
+        lines += ["", words.phrase(counted("cli.validate.skipped", len(skipped)))]
         reasons = [[p.id, p.metric, words(f"cli.validate.reasons.{p.skipped}")] for p in skipped]
         lines += table(reasons)
     given = sorted({p.id for p in found if p.given})
     if given:
-        lines += ["", words("cli.validate.given", n=len(given))]
+        lines += ["", words.phrase(counted("cli.validate.given", len(given)))]
     return "\n".join(lines) + "\n"
 
 

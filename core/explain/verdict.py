@@ -19,21 +19,18 @@ from core.results import Speed, Verdict
 from core.spec.change import get_value
 from core.spec.checks import LABELS, unsupported
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from core.spec.options import option_of
 from core.spec.scenario import Scenario
 from core.spec.support import engines_on, supported_weights
 from core.units import show_bytes, show_count, show_limit, show_time, show_tokens, three_digits
-from core.words import Phrase, counted, percent
+from core.words import Phrase, counted, numbered, percent
 
 # Among the keys of what is missed: the engine does not run there; more requests come than are answered.
 CANNOT_RUN, OVERLOADED = "cannot_run", "rate"
 _LLAMA = ("llamacpp", "ollama")
 _ONE_BY_ONE = ("mlx", "transformers")
-_OPTIONS = {
-    ("llamacpp", "slots"): "-np",
-    ("llamacpp", "context"): "-c",
-    ("ollama", "slots"): "OLLAMA_NUM_PARALLEL",
-    ("ollama", "context"): "OLLAMA_CONTEXT_LENGTH",
-}
+# The setting that is short, as a scenario names it.
+_SETTINGS = {"slots": "n_parallel", "context": "max_model_len", "batch": "max_num_seqs"}
 
 
 def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | None) -> Verdict:
@@ -67,6 +64,7 @@ def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | 
         }
         short = what_is_short(scenario, ceiling)
         key = "verdict.waits" if short == "queue" else f"verdict.waits_{short}"
+        key = numbered(key, ceiling.at_once) if short == "slots" else key
         return Verdict("warn", Phrase(key, waiting), detail, missed)
     if not missed:
         has_target = any(v is not None for _, v in scenario.targets)
@@ -124,8 +122,8 @@ def what_is_short(scenario: Scenario, ceiling: Capacity) -> Short:
 
 
 def _option(scenario: Scenario, ceiling: Capacity) -> str:
-    """The engine's own option for what is short."""
-    return _OPTIONS.get((scenario.engine.name, what_is_short(scenario, ceiling)), "max_num_seqs")
+    """The engine's own name of the setting that is short."""
+    return option_of(scenario.engine.name, _SETTINGS.get(what_is_short(scenario, ceiling), ""))
 
 
 def _over(value: float, limit: float | None) -> float:
@@ -261,5 +259,5 @@ def phrase_of(scenario: Scenario, changes: tuple[Change, ...]) -> Phrase:
         new = show_tokens(float(str(first.value)))
     elif isinstance(get_value(scenario, first.path), int):
         new = show_count(float(str(first.value)))
-    one = "_one" if first.path in _COUNTED and first.value == 1 else ""
-    return Phrase(f"changes.{first.path}{one}", {"new": new})
+    key = f"changes.{first.path}"
+    return Phrase(numbered(key, float(str(first.value))) if first.path in _COUNTED else key, {"new": new})

@@ -10,7 +10,7 @@ from core.reports.simulation import headline as headline_phrase
 from core.serving.results import SHARES as RANKS
 from core.serving.results import Distribution, SimulationResult
 from core.units import Shown, bare, show_count, show_limit, show_time, three_digits, time_in
-from core.words import Words, percent
+from core.words import Words, numbered, percent
 from gui.widgets.card_content import Card
 from gui.widgets.grid_table import Cell, Column, Row
 from gui.work.simulation import Shot, Study
@@ -281,7 +281,7 @@ def load_runs(study: Study, shot: Shot | None, words: Words) -> str:
 
 def load_text(study: Study, load: float, words: Words) -> str:
     """A load with its unit."""
-    key = "as_users" if study.found.by == "users" else "as_rate"
+    key = numbered("as_users", load) if study.found.by == "users" else "as_rate"
     return words(f"simulating.curve.{key}", n=_number(study, load))
 
 

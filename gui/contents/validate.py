@@ -12,7 +12,7 @@ from core.evidence.run_record import MONITOR
 from core.evidence.runs_told import shown_figure
 from core.spec.checks import LABELS
 from core.units import show_count, show_tokens
-from core.words import Words, counted, percent
+from core.words import Words, counted, numbered, percent
 from gui.exporting.plot_tables import DataTable
 from gui.fields.choice_edit import Choice
 from gui.widgets.cause_list import CauseText
@@ -151,9 +151,8 @@ def group_table(view: View, words: Words) -> tuple[list[Column], list[Row]]:
                 icon_colour=state,
             ),
         )
-        spoken = words(
-            "validating.spoken_group", name=name, n=show_count(group.n), median=shown[0], inside=shown[2]
-        )
+        key = numbered("validating.spoken_group", group.n)
+        spoken = words(key, name=name, n=show_count(group.n), median=shown[0], inside=shown[2])
         rows.append(Row(cells, spoken, group.name))
     return columns, rows
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
 from core.errors import InferometerError, Problem
 from core.spec.change import get_value
+from core.spec.options import option_of
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui.document import Document
@@ -62,7 +63,7 @@ class FieldRow(QWidget):
             None  # why there is nothing to set; "" where there is
         )
         name = words(f"fields.{path}.label")
-        told = words(f"fields.{path}.help")
+        self.told = told = self._told_in(document.scenario)
         editor.setAccessibleName(name)
         editor.setAccessibleDescription(told)
         editor.setToolTip(told)
@@ -106,6 +107,10 @@ class FieldRow(QWidget):
         if self.label_for is not None and self.label_for(scenario) != self.label.text():
             self.label.setText(self.label_for(scenario))
             self.editor.setAccessibleName(self.label.text())
+        if self._told_in(scenario) != self.told:
+            self.told = self._told_in(scenario)
+            self.label.setToolTip(self.told)
+            self._tell()
         if self.why_not is not None:
             reason = self.why_not(scenario)
             self.editor.setEnabled(not reason)
@@ -147,8 +152,18 @@ class FieldRow(QWidget):
         """What speaks against the value; "" when nothing does."""
         return self._warning
 
+    def _told_in(self, scenario: Scenario) -> str:
+        """The field's help, with what the engine itself calls the setting."""
+        told, (record, _, name) = self._words(f"fields.{self.path}.help"), self.path.partition(".")
+        option = option_of(scenario.engine.name, name) if record == "engine" else ""
+        if not option:
+            return told
+        key = "fields.option_off" if name == "enforce_eager" else "fields.option"
+        engine = self._words(f"choices.engines.{scenario.engine.name}")
+        return self._words(key, help=told, engine=engine, option=option)
+
     def _tell(self) -> None:
-        told = self._words(f"fields.{self.path}.help")
+        told = self.told
         below = self._problem or self._note
         if below != self.reason.text():
             self.reason.setText(below)

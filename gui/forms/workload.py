@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu
 import resources
 from core.spec.scenario import Scenario
 from core.units import show_count, show_tokens, three_digits
-from core.words import Words
+from core.words import Words, numbered
 from gui.document import Document
 from gui.fields.binder import build as bind
 from gui.fields.quantity_edit import QuantityEdit
@@ -146,7 +146,7 @@ def _preset_button(
 def _summary(scenario: Scenario, words: Words) -> str:
     work = scenario.workload
     if work.load == "users":
-        load = words("forms.users", count=show_count(work.users))
+        load = words(numbered("forms.users", work.users), count=show_count(work.users))
     else:
         load = words("forms.rate", rate=three_digits(work.request_rate))
     return f"{load} · {show_tokens(work.prompt_tokens)} + {show_tokens(work.output_tokens)}"

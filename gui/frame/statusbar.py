@@ -195,7 +195,7 @@ def limit(estimate: Estimate, words: Words) -> str:
     detail = estimate.verdict.detail
     cause = detail.values.get("limit")
     if isinstance(cause, Phrase):
-        return words(f"status.limit.{cause.key.rpartition('.')[2]}")
+        return words(f"status.limit.{cause.key.rpartition('.')[2]}", option=cause.values.get("option", ""))
     if CANNOT_RUN in estimate.verdict.missed:
         return words(f"status.limit.{CANNOT_RUN}")
     return words(f"status.limit.{'weights' if detail.key.endswith('weights') else 'cache'}")

@@ -144,7 +144,7 @@ def _control(widget: QWidget) -> Said | None:
 def _field(row: FieldRow, words: Words) -> Said:
     """Words, unit, limits and present value of a field."""
     path = row.path
-    texts = [words(f"fields.{path}.help"), *_limits(row, words)]
+    texts = [row.told, *_limits(row, words)]
     texts += [text for text in (row.editor.toolTip(),) if text and "<" not in text and text not in texts]
     return Said(words.field(path), tuple(texts), _WORDS.get(path, ""))
 

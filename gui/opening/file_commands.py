@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from core.errors import InferometerError, Problem
 from core.files.opening import Opened
 from core.files.user_folders import home_folder
-from core.words import Words
+from core.words import Words, numbered
 from gui.dialogs.service import Dialogs, Question
 from gui.document import Document, Origin
 from gui.frame.messages import Link, MessageArea
@@ -223,7 +223,9 @@ class FileCommands(QObject):
         first, rest = told[0][1], told[1:]
         links: list[Link] = [(self._words("window.dismiss"), self.intake.dismiss)]
         if rest:
-            first = self._words("intake.and_more", first=first.rstrip(".。"), count=len(rest))
+            first = self._words(
+                numbered("intake.and_more", len(rest)), first=first.rstrip(".。"), count=len(rest)
+            )
             title = self._document.title
             links.insert(0, (self._words("intake.show"), lambda: self._show_notes(title, told)))
         self.intake.told.emit()

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from core.planning.capacity_search import Trial
 from core.quantities import FloatArray
 from core.units import show_count, show_limit, show_time, three_digits
-from core.words import Words
+from core.words import Words, numbered
 from gui.plots.canvas import Canvas, Frame, stroke
 from gui.plots.draw import Draw
 from gui.plots.scales import count_axis, value_axis
@@ -197,7 +197,7 @@ class LoadCurve(Canvas):
         draw.line(x, frame.rect.top(), x, frame.rect.bottom(), t.control)
         value = self._values((one,))[1][0]
         shown = f"{three_digits(value)} tok/s" if self._kind == "throughput" else str(show_time(value))
-        key = "as_users" if study.found.by == "users" else "as_rate"
+        key = numbered("as_users", one.load) if study.found.by == "users" else "as_rate"
         said = f"{self._words(f'simulating.curve.{key}', n=self._load_text(one.load))}: {shown}"
         draw.fill(QRectF(0, t.px(19), self.width(), t.px(18)), t.canvas)
         draw.text(0, t.px(28), said, t.ink2)

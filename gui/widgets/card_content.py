@@ -8,6 +8,7 @@ from core.explain.verdict import CANNOT_RUN
 from core.planning.request_life import TokenGaps, token_gaps
 from core.quantities import Range
 from core.results import Estimate
+from core.spec.options import option_of
 from core.units import (
     Shown,
     bare,
@@ -19,7 +20,7 @@ from core.units import (
     three_digits,
     time_in,
 )
-from core.words import Words
+from core.words import Words, counted
 from gui.widgets.device_words import of_device
 
 CARD_KEYS = (
@@ -228,15 +229,20 @@ def _users(estimate: Estimate, words: Words) -> Card:
     tip = ""
     if wanted is not None and work.load == "users" and work.users != wanted:
         # The verdict is about the users there are, the tick about those of the target.
-        tip = words("cards.other_users", target=show_count(wanted), users=show_count(work.users))
+        tip = words(
+            "cards.other_users",
+            target=words.phrase(counted("units.users", wanted)),
+            users=show_count(work.users),
+        )
     missed = "warn" if estimate.speed is not None else "bad"
     longest = 4 / 3 * max(most, wanted or 0, 1)
     note = ""
     if estimate.speed is None and most > 0:
         note = words("cards.does_not_start")  # what memory would hold
-    elif most < capacity.max_users:
+    elif most < capacity.max_users:  # which memory would hold
         local = estimate.scenario.engine.name in ("mlx", "transformers")
-        note = words("cards.one_by_one" if local else "cards.by_batch")  # memory would hold more
+        option = option_of(estimate.scenario.engine.name, "max_num_seqs")
+        note = words("cards.one_by_one") if local else words("cards.by_batch", option=option)
     elif estimate.speed is not None:
         length = show_tokens(estimate.scenario.engine.longest_request)
         count = show_count(capacity.max_users_at_model_length)

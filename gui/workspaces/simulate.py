@@ -15,6 +15,7 @@ from core.reports.simulation import requests_csv
 from core.spec.scenario import Scenario
 from core.spec.search import Search
 from core.units import show_count, show_time, three_digits
+from core.words import counted, numbered
 from gui.contents import simulate as content
 from gui.frame.sizes import Sizes
 from gui.widgets.figure_strip import FigureStrip
@@ -353,9 +354,8 @@ class SimulateWorkspace(WorkPage):
         if found is None:
             self.heading.say(words("simulating.curve.working", n=0), "")
         elif not found.finished:
-            count = show_count(len(found.trials))
-            line = content.load_headline(found, words) if found.found.finished else ""
-            self.heading.say(words("simulating.curve.working", n=count), line)
+            said = words.phrase(counted("simulating.curve.working", len(found.trials)))
+            self.heading.say(said, content.load_headline(found, words) if found.found.finished else "")
         else:
             self.heading.say(content.load_headline(found, words), content.load_detail(found, words))
             self.pages.took.set_text(content.load_runs(found, self.shot, words))
@@ -368,7 +368,8 @@ class SimulateWorkspace(WorkPage):
         note = ""
         if needs_trace(scenario) and self.traces.trace is not None:
             rate = three_digits(self.traces.trace.rate)
-            note = self._words("simulating.trace_rows", count=show_count(len(self.traces.trace)), rate=rate)
+            rows = len(self.traces.trace)
+            note = self._words(numbered("simulating.trace_rows", rows), count=show_count(rows), rate=rate)
         self.form.tell_trace(note)
 
     # -- keeping ---------------------------------------------------------------------------------

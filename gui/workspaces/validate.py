@@ -10,7 +10,7 @@ from core.errors import Problem
 from core.evidence.kept_runs import Entry
 from core.evidence.pairing import Pair
 from core.evidence.readers.common import Reading
-from core.units import show_count
+from core.words import counted
 from gui.contents import validate as content
 from gui.frame.sizes import Sizes
 from gui.icons import beside, beside_size
@@ -378,7 +378,7 @@ class ValidateWorkspace(QWidget):
         if not self.store.entries:
             self.heading.say(words("validating.headline.empty"), words("validating.detail.empty"))
         elif board is None or view is None:
-            n = show_count(len(self.store.entries))
-            self.heading.say(words("validating.headline.working", n=n), "")
+            said = counted("validating.headline.working", len(self.store.entries))
+            self.heading.say(words.phrase(said), "")
         else:
             self.heading.say(content.headline(board, view, words), content.detail(board, view, words))

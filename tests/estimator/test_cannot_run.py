@@ -70,3 +70,13 @@ def test_a_comparison_praises_nothing_that_cannot_run(refused):
     assert headline((point,), ("A",)).key == "compare.none_starts"
     rows = difference_table((point, point), only_differences=False)
     assert rows and all(cell.state == "" for row in rows for cell in row.cells)
+
+
+@pytest.mark.parametrize("users", [4, 16, 64])
+def test_an_engine_is_advised_once(samples, users):
+    """What runs where MLX does not is tried for that reason, and not again for its batches."""
+    given = {"engine.name": "mlx", "engine.version": "", "workload.users": users}
+    scenario = with_values(scenario_file.load(samples[0]), given)
+    moved = [{c.path: c.value for c in one.changes} for one in advise(scenario, most=100)]
+    engines = [changes["engine.name"] for changes in moved if "engine.name" in changes]
+    assert "vllm" in engines and engines.count("vllm") == 1

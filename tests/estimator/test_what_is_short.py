@@ -11,7 +11,7 @@ from core.planning.advise import advise
 from core.spec.change import with_values
 from core.spec.checks import check
 from core.spec.scenario import Scenario
-from core.words import Words
+from core.words import Phrase, Words
 
 WORDS = Words("en")
 
@@ -121,3 +121,16 @@ def test_an_engine_that_does_not_run_there_is_told_in_the_verdict() -> None:
     assert away.verdict.state == "bad"
     at_home = estimate(scenario("RTX 4090", **changes)).verdict
     assert "does not run" not in WORDS.phrase(at_home.headline) + WORDS.phrase(at_home.detail)
+
+
+@pytest.mark.parametrize(("engine", "option"), [("llamacpp", "-np"), ("ollama", "OLLAMA_NUM_PARALLEL")])
+def test_a_limit_is_told_by_the_name_that_its_engine_gives_it(engine: str, option: str) -> None:
+    one = scenario("RTX 3090", engine__max_model_len=65_536, engine__n_parallel=1, **LLAMA)
+    point = estimate(with_values(one, {"engine.name": engine}))
+    headline = point.verdict.headline
+    assert f"1 slot ({option})" in WORDS.phrase(headline)
+    brief = WORDS.phrase(Phrase(f"{headline.key}_brief", headline.values))
+    assert brief == f"Only 1 slot ({option}) for 16."
+    several = with_values(one, {"engine.name": engine, "engine.n_parallel": 16})
+    (refused,) = [p for p in check(several) if p.code == "request_beyond_slot"]
+    assert f"16 slots ({option})" in WORDS.problem(refused)

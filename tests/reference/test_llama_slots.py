@@ -49,7 +49,8 @@ def test_requests_longer_than_a_slot_are_refused() -> None:
     split = served(1, 16384, max_model_len=65536, n_parallel=4)
     problem = next(p for p in check(split) if p.severity == "error")
     assert problem.code == "request_beyond_slot"
-    assert problem.values == {"tokens": 16896, "limit": 16384, "length": 65536, "slots": 4}
+    told = {"tokens": 16896, "limit": 16384, "length": 65536, "slots": 4, "option": "-np"}
+    assert problem.values == told
     enough = split.engine.length_for(16896)
     assert enough == 4 * 16896
     for engine in ({"max_model_len": enough, "n_parallel": 4}, {"max_model_len": 65536}):

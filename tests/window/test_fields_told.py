@@ -17,6 +17,7 @@ from gui.fields.row import FieldRow
 from gui.fields.search_edit import SearchEdit
 from gui.forms.layouts import layout_of
 from gui.forms.panel import FormsPanel
+from gui.forms.row_group import MoreRows
 from gui.frame.window import MainWindow
 from gui.widgets.link_button import LinkButton
 
@@ -124,7 +125,8 @@ def test_a_doubtful_value_is_marked_where_it_stands(panel: FormsPanel) -> None:
     assert "trained" in row.warning and row.editor.toolTip() == row.warning
     assert not row.editor.marked  # type: ignore[attr-defined]
     panel.show_warnings([])
-    assert not row.warning and row.editor.toolTip() == Words("en")("fields.engine.max_model_len.help")
+    assert not row.warning and row.editor.toolTip() == row.told
+    assert row.told.startswith(Words("en")("fields.engine.max_model_len.help"))
 
 
 def preset(panel: FormsPanel, name: str) -> QAction:
@@ -254,3 +256,35 @@ def test_a_refused_length_offers_the_maximum_that_admits_it(qtbot: QtBot, window
     assert document.scenario.workload.prompt_tokens == 16384
     assert document.scenario.engine.max_model_len == 17408
     assert not messages.text_of("refused")
+
+
+@pytest.mark.parametrize(
+    ("engine", "path", "option"),
+    [
+        ("vllm", "engine.max_model_len", "max_model_len"),
+        ("sglang", "engine.max_model_len", "context_length"),
+        ("sglang", "engine.max_num_seqs", "max_running_requests"),
+        ("trtllm", "engine.max_model_len", "max_seq_len"),
+        ("trtllm", "engine.max_num_batched_tokens", "max_num_tokens"),
+        ("llamacpp", "engine.n_parallel", "-np"),
+        ("ollama", "engine.n_parallel", "OLLAMA_NUM_PARALLEL"),
+        ("ollama", "engine.flash_attention", "OLLAMA_FLASH_ATTENTION"),
+        ("ollama", "engine.n_ubatch", ""),
+        ("mlx", "engine.max_model_len", ""),
+    ],
+)
+def test_a_field_is_told_by_the_name_that_its_engine_gives_it(
+    panel: FormsPanel, document: Document, engine: str, path: str, option: str
+) -> None:
+    weights = {"mlx": "mlx_4bit", "llamacpp": "gguf_q4_k_m", "ollama": "gguf_q4_k_m"}.get(engine, "bf16")
+    document.set_values(
+        [("engine.name", engine), ("engine.version", ""), ("precision.weights", weights)], "engine"
+    )
+    panel.open_first(6)
+    for part in panel.sections["engine"].rows:
+        if isinstance(part, MoreRows):
+            part.set_open(True)
+    row = row_of(panel, path)
+    told = Words("en")(f"fields.{path}.help")
+    assert row.told.startswith(told) and row.told.endswith(f": {option}." if option else told)
+    assert row.editor.toolTip() == row.label.toolTip() == row.told
