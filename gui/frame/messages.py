@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from gui.widgets.message_strip import MessageStrip
 
@@ -29,6 +30,10 @@ class MessageArea(QWidget):
         self._passing: set[str] = set()
         self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
         self._rest.timeout.connect(self._drop_done)
+        self._left: QWidget | None = None  # had the focus before a link of a strip took it
+        app = QApplication.instance()
+        if isinstance(app, QApplication):
+            app.focusChanged.connect(self._on_focus)
         self.hide()
 
     def tell(
@@ -40,6 +45,7 @@ class MessageArea(QWidget):
             strip = self._strips[subject] = MessageStrip(self)
             self._column.addWidget(strip)
         self._links[subject] = tuple(links)
+        self._give_focus_back(strip)
         strip.show_message(kind, text, links)
         done = subject in _DONE and kind in ("good", "info")
         if done:
@@ -66,11 +72,25 @@ class MessageArea(QWidget):
         self._passing.discard(subject)
         strip = self._strips.pop(subject, None)
         if strip is not None:
+            self._give_focus_back(strip)
             self._column.removeWidget(strip)
             strip.hide()
             strip.deleteLater()
         if not self._strips:
             self.hide()
+
+    def _on_focus(self, old: QWidget | None, now: QWidget | None) -> None:
+        if now is not None and self.isAncestorOf(now) and old is not None and not self.isAncestorOf(old):
+            self._left = old
+
+    def _give_focus_back(self, strip: MessageStrip) -> None:
+        """A link that goes would pass the focus on to whatever comes next in the window."""
+        on = QApplication.focusWidget()
+        if on is None or not strip.isAncestorOf(on):
+            return
+        left, self._left = self._left, None
+        usable = left is not None and isValid(left) and left.isVisible() and left.isEnabled()
+        (left if left is not None and usable else self.window()).setFocus()
 
     def text_of(self, subject: str) -> str:
         """What a strip says; "" when there is none."""

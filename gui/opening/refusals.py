@@ -80,8 +80,8 @@ class Refusals:
         record, _, name = path.rpartition(".")
         if record == "numbers":
             return show_count(value) if isinstance(value, int) else ""
-        if not record:
-            return str(value.name)  # of a model or a device
+        if not record:  # a model or a device by its name, else a text of the scenario itself
+            return str(getattr(value, "name", value))
         meta = field_meta(type(get_value(self._window.document.scenario, record)), name)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         unit = "" if meta.unit == "1" else meta.unit
