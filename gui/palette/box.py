@@ -1,6 +1,6 @@
 """The command palette: one box that finds commands, fields, models, GPUs, samples and files."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
@@ -17,6 +17,7 @@ _WIDE, _ROW, _MOST_ROWS, _EDGE = 520, 30, 11, 5
 _MOST_FOUND = 60
 _BEFORE_PARTLY = 4  # hits before a question of which words were not understood
 _COMMANDS_ONLY = ">"
+_OWN = ("command", "field", "engine")  # what the program itself has a name for
 _MOST_TYPED = 200
 _LONGEST = 16_384  # of a pasted command or configuration
 _ICONS: dict[Kind, str] = {
@@ -143,22 +144,26 @@ class Palette(QWidget):
         pool = [
             entry for entry in self._entries if entry.enabled and (entry.kind == "command" or not commands)
         ]
+        asked = [] if commands else self._sources.asked(query)
+        partly = any(entry.kind == "unread" for entry in asked)
+        clear = bool(asked) and not partly  # what is meant is no name of the catalogue
         for number, entry in enumerate(pool):
             found = self._fit(query, entry)
             if found is not None:
+                clear = clear or (found.whole and entry.kind in _OWN)
                 places = frozenset(place for place in found.places if place < len(entry.name))
                 ranked.append((-found.score - entry.liked, number, Found(entry, places)))
         if not commands:
             for number, entry in enumerate(self._sources.hits(query)):
                 found = match(query, entry.name)  # the catalogue finds more: aliases, other spellings
+                if clear and not (found is not None and found.whole):
+                    continue
                 score = found.score if found is not None else 2.0
                 places = frozenset(found.places) if found is not None else frozenset()
                 ranked.append((-score - entry.liked + 0.05 * number, number, Found(entry, places)))
         ranked.sort(key=lambda item: item[:2])
-        asked = [] if commands else self._sources.asked(query)
         stated = None if commands else self._sources.stated(query)
         hits = [found for _, _, found in ranked]
-        partly = any(entry.kind == "unread" for entry in asked)
         if partly and hits:  # all of it is known as something else
             return [*hits[:_BEFORE_PARTLY], *map(Found, asked), *hits[_BEFORE_PARTLY:]][:_MOST_FOUND]
         first = [Found(entry) for entry in (stated, *asked) if entry is not None]
@@ -170,7 +175,7 @@ class Palette(QWidget):
         if found is not None:
             return found
         wider = match(query, f"{entry.name} {entry.context} {entry.also}")
-        scattered = None if wider is None else Match(wider.score - 4.0, wider.places)
+        scattered = None if wider is None else replace(wider, score=wider.score - 4.0)
         # Other words for it count from their start: scattered letters are found in any heap of words.
         heap = f" {entry.context} {entry.words} {entry.also} {entry.name}".lower()
         asked = query.lower().split()

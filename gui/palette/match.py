@@ -7,10 +7,13 @@ _MOST_TEXT = 160
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """``score`` rises with fitness; ``places`` are the letters that were found."""
+    """``score`` rises with fitness; ``places`` are the letters that were found; ``whole``: no word of the
+    query is found by scattered letters only.
+    """
 
     score: float
     places: tuple[int, ...]
+    whole: bool = True
 
 
 def match(query: str, text: str) -> Match | None:
@@ -22,14 +25,15 @@ def match(query: str, text: str) -> Match | None:
     lowered = text.lower()[:_MOST_TEXT]
     if len(lowered) != len(text[:_MOST_TEXT]):  # a letter that has no lower case of one letter
         lowered = "".join(c.lower() if len(c.lower()) == 1 else c for c in text[:_MOST_TEXT])
-    score, places = 0.0, set[int]()
+    score, places, pieces = 0.0, set[int](), True
     for word in words:
         found = _word(word, lowered)
         if found is None:
             return None
         score += found.score
         places.update(found.places)
-    return Match(score - 0.02 * len(lowered), tuple(sorted(places)))
+        pieces = pieces and found.whole
+    return Match(score - 0.02 * len(lowered), tuple(sorted(places)), pieces)
 
 
 def _word(word: str, text: str) -> Match | None:
@@ -69,7 +73,7 @@ def _scattered(word: str, text: str) -> Match | None:
             score -= 1.0
         places.append(chosen)
         at = chosen + 1
-    return Match(score, tuple(places)) if score > 0.35 * len(word) else None
+    return Match(score, tuple(places), False) if score > 0.35 * len(word) else None
 
 
 def _starts(text: str, index: int) -> bool:

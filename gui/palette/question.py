@@ -46,6 +46,7 @@ Step = Callable[[Scenario], Changes]
 Parts = list[tuple[str, Step]]
 _LONGEST_NAME = 4  # words of a device's name
 _LONGEST_MODEL = 8
+_LEAST_WITHIN = 2  # letters of a word up to which it must be a whole part of a name
 # Words of a sentence around the names.
 _FILLING = re.compile(
     "a|an|the|on|in|of|at|for|with|and|to|does|do|it|is|fit|fits|run|runs|will|can|gpu|gpus|cards?|each|tokens?"
@@ -246,7 +247,8 @@ def _device(left: list[str], shelf: Catalogue) -> tuple[Accelerator | None, int 
     for size in range(min(_LONGEST_NAME, len(left)), 0, -1):
         for start in range(len(left) - size + 1):
             said = left[start : start + size]
-            device = _named_device([word.removesuffix("s") for word in said], shelf)
+            several = [word.removesuffix("s") for word in said]  # "two 3090s", but an L40S is one
+            device = _named_device(said, shelf) or _named_device(several, shelf)
             if device is None:
                 continue
             before = left[start - 1] if start else ""
@@ -262,7 +264,9 @@ def _named_device(said: list[str], shelf: Catalogue) -> Accelerator | None:
     wanted = [_bare(word) for word in said]
     if any(len(word) < 2 or (word.isdecimal() and len(word) < 3) for word in wanted):
         return None
-    if not any(c.isdigit() for c in wanted[0] + wanted[-1]):
+    if _FILLING.fullmatch(said[0]) or _FILLING.fullmatch(said[-1]):
+        return None
+    if not any(c.isdigit() for c in "".join(wanted)):
         return None  # "rtx" alone names none
     hits = shelf.search_accelerators(" ".join(said))
     return next((hit for hit in hits if all(word in _bare(hit.name) for word in wanted)), None)
@@ -283,18 +287,28 @@ def _named_model(said: list[str], shelf: Catalogue) -> Model | None:
     if all(len(word) < 2 for word in wanted):
         return None
     query = " ".join(said)
-    hits = [hit for hit in shelf.search_models(query) if all(word in _bare(hit.name) for word in wanted)]
+    found = shelf.search_models(query)
+    hits = [hit for hit in found if _bare(query) in map(_bare, hit.aliases)]  # "dsv3"
+    hits = hits or [hit for hit in found if all(_names(word, hit.name) for word in wanted)]
     if not hits and any(is_size(word) for word in said):
         # "671b" is in no name; the catalogue knows the size.
         hits = [
             hit
             for hit in shelf.search_models(query, mend=False)
-            if all(word in _bare(hit.name) or is_size(word) for word in wanted)
+            if all(_names(word, hit.name) or is_size(word) for word in wanted)
         ]
     try:
         return shelf.model(hits[0].id) if hits else None
     except InferometerError:
         return None
+
+
+def _names(word: str, name: str) -> bool:
+    """Whether a model's name holds a word; one or two letters are no part of just any word."""
+    if len(word) > _LEAST_WITHIN:
+        return word in _bare(name)
+    before, after = ("[0-9]" if end.isdecimal() else "[a-z]" for end in (word[0], word[-1]))
+    return re.search(rf"(?<!{before}){re.escape(word)}(?!{after})", name.lower()) is not None
 
 
 def _hardware_text(device: Accelerator, count: int | None) -> str:
