@@ -92,7 +92,10 @@ OWN_NAMES = frozenset({"accelerator.memory_bandwidth_gbps", "accelerator.memory_
 
 
 def changes_for(scenario: Scenario, path: str, value: object) -> dict[str, object]:
-    """Paths and values that a cell sets: a GPU brings its link, a degree keeps the number of GPUs sound."""
+    """Paths and values that a cell sets: a GPU brings its link, a degree keeps the number of GPUs sound.
+
+    A number of GPUs is taken as it stands, be it one that the layout does not divide.
+    """
     changes: dict[str, object] = {path: value}
     place = scenario.deployment
     if path == "accelerator":
@@ -105,9 +108,6 @@ def changes_for(scenario: Scenario, path: str, value: object) -> dict[str, objec
         for name in ("expert_parallel", "attention_data_parallel"):
             if getattr(place, name) > 1:
                 changes[f"deployment.{name}"] = value
-    elif path == "deployment.accelerators":
-        group = place.tensor_parallel * place.pipeline_parallel
-        changes[path] = max(1, round(int(value) / group)) * group  # type: ignore[call-overload]
     elif path == "accelerator.memory_gb_nominal":
         # What a driver reported belonged to the old size.
         changes["accelerator.memory_mib_reported"] = None

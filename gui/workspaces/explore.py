@@ -295,15 +295,21 @@ class ExploreWorkspace(QWidget):
             cell = self._cell = None
         is_own = cell is None or cell == own
         point: Estimate | None = self._context.estimation.estimate
+        wrong: Problem | None = None
         if cell is not None and not is_own:
-            try:
-                scenario = self.scenario_at(cell)
-                wrong = [p for p in check(scenario) if p.severity == "error"]
-                point = None if wrong else estimate(scenario)
-            except InferometerError:
-                point = None
+            point, wrong = self._estimate_at(cell)
         at = own if is_own else cell
-        self.side.show_reading(picture, at, point, self._context.document.scenario if is_own else None)
+        shown = self._context.document.scenario if is_own else None
+        self.side.show_reading(picture, at, point, shown, wrong)
+
+    def _estimate_at(self, cell: "Cell") -> tuple[Estimate | None, Problem | None]:
+        """The estimate of a cell, or why there is none."""
+        try:
+            scenario = self.scenario_at(cell)
+            wrong = next((p for p in check(scenario) if p.severity == "error"), None)
+            return (estimate(scenario), None) if wrong is None else (None, wrong)
+        except InferometerError as error:
+            return None, error.problems[0]
 
     # -- doing -----------------------------------------------------------------------------------
 

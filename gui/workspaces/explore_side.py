@@ -6,6 +6,7 @@ import numpy as np
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from core.errors import Problem
 from core.explain.verdict import CANNOT_RUN
 from core.planning.explore_axes import Axis, shown_value
 from core.results import Estimate
@@ -41,6 +42,8 @@ class ExploreSide(QWidget):
         self.title = Text("body_semibold", "ink", words("explore.as_set"))
         self.reading = ReadingTable()
         self.reading.chosen.connect(self._unfold)
+        self.why = Text("caption", "ink3")  # what contradicts itself there
+        self.why.setWordWrap(True)
         self.go = QPushButton(words("explore.go_there"))
         self.go.setProperty("kind", "primary")
         self.go.clicked.connect(self.go_asked)
@@ -59,6 +62,7 @@ class ExploreSide(QWidget):
         column.addSpacing(12)
         column.addWidget(self.title)
         column.addWidget(self.reading)
+        column.addWidget(self.why)
         column.addSpacing(4)
         column.addLayout(buttons)
         column.addStretch(1)
@@ -89,12 +93,22 @@ class ExploreSide(QWidget):
         self.legend.show_classes(title, class_colours(theme(), limits), limits, factor, tuple(lines))
 
     def show_reading(
-        self, picture: Picture | None, cell: "Cell | None", point: Estimate | None, own: Scenario | None
+        self,
+        picture: Picture | None,
+        cell: "Cell | None",
+        point: Estimate | None,
+        own: Scenario | None,
+        wrong: Problem | None = None,
     ) -> None:
-        """The account of a point; ``own``: the scenario as it is set, where the point is that."""
+        """The account of a point; ``own``: the scenario as it is set, where the point is that.
+
+        ``wrong``: why there is no estimate.
+        """
         words, self._point, is_own = self._words, point, own is not None
         self.title.setText(words("explore.as_set" if is_own else "explore.under_pointer"))
         self.go.setVisible(not is_own)
+        self.why.setText(words.problem(wrong) if wrong is not None else "")
+        self.why.setVisible(wrong is not None)
         lines = [] if picture is None or cell is None else _places(picture, cell, own, words)
         if point is None:
             self.reading.show_lines([*lines, Line(words("explore.does_not_start"), "–", "bad")])

@@ -260,3 +260,16 @@ def test_cells_beside_those_in_which_nothing_starts(base, engine, load, pair):
                 np.nan if cell is None or result != "memory_per_device" else result_of(estimate(cell), result)
             )
             assert grid.values[row, column] == pytest.approx(needed, rel=1e-6, nan_ok=True)
+
+
+@pytest.mark.parametrize("turn", [False, True])
+def test_a_count_that_the_layout_does_not_divide_shows_no_other_count(base, turn):
+    paths = ("deployment.accelerators", "deployment.tensor_parallel")
+    x, y = (axis_for(base, path) for path in (reversed(paths) if turn else paths))
+    grid = explore(base, x, y, "price")
+    counts, degrees = (y, x) if turn else (x, y)
+    starts = grid.starts if not turn else grid.starts.T
+    for row, degree in enumerate(degrees.values):
+        for column, count in enumerate(counts.values):
+            assert starts[row, column] == (count % degree == 0)
+    assert compare(base, grid, 32)

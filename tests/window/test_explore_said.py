@@ -14,7 +14,10 @@ from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui.contents.explore import headline, shown_within
+from gui.frame.window import MainWindow
 from gui.work.exploration import Picture
+from gui.workspaces.explore import ExploreWorkspace
+from gui.workspaces.explore_form import Question, Side
 from gui.workspaces.explore_side import ExploreSide
 
 
@@ -55,3 +58,23 @@ def test_the_account_of_the_scenario_says_its_own_numbers(scenario: Scenario, qt
     assert [line.value for line in side.reading.lines[:2]] == ["64 users", "1.9K tok"]
     side.show_reading(picture, (1, 2), estimate(asked), None)
     assert [line.value for line in side.reading.lines[:2]] == ["63 users", "2K tok"]
+
+
+def test_why_a_count_cannot_be_divided_is_told_beside_the_picture(qtbot: QtBot, window: MainWindow) -> None:
+    with qtbot.waitSignal(window.plots_shown, timeout=30_000):
+        window.show()
+    window.stack.show_key("explore")
+    explore = window.stack.page("explore")
+    assert isinstance(explore, ExploreWorkspace)
+    explore.ask(Question(Side("deployment.accelerators"), Side("deployment.tensor_parallel")))
+    qtbot.waitUntil(explore.settled, timeout=30_000)
+    picture, side = explore.map.picture, explore.side
+    assert picture is not None
+    column, row = picture.x.values.index(3), picture.y.values.index(4)
+    explore._on_pointed((row, column))
+    explore._read()
+    assert side.why.isVisible() and "3" in side.why.text() and "4" in side.why.text()
+    assert side.reading.lines[-1].state == "bad"
+    explore._on_pointed((0, column))
+    explore._read()
+    assert not side.why.isVisible() and len(side.reading.lines) > 3
