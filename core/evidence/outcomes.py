@@ -51,7 +51,9 @@ def _outcomes(name: str, found: list[Prediction]) -> Outcomes:
 
 def file_head(words: Words) -> list[str]:
     """The head of the table of files."""
-    return [words(f"cli.validate.{k}") for k in ("file", "figures", "ruled_out", "left_out", "predicted")]
+    return [
+        words(f"cli.validate.{k}") for k in ("file", "figures", "ruled_out", "left_out", "were_predicted")
+    ]
 
 
 def file_row(one: Outcomes, words: Words) -> list[str]:

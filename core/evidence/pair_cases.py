@@ -140,7 +140,8 @@ def _left_out(run: Run, figure: str, statistic: str, measured: float, load: Load
         return "load_not_stated"
     drafts = run.setting.drafts and scenario.speculative.kind == "none"
     if drafts and KINDS[figure].metric != "ttft":
-        return "speculation_of_unknown_acceptance"
+        stated = run.figure("acceptance_length") is not None
+        return "speculation_of_unknown_kind" if stated else "speculation_of_unknown_acceptance"
     if load == "batch" and scenario.engine.name in SERVER_ENGINES and figure == "inter_token_latency":
         return "load_not_stated"
     return ""

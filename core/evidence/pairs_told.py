@@ -20,7 +20,7 @@ from core.reports.as_text import table
 from core.results import Estimate
 from core.spec.checks import LABELS
 from core.units import show_bytes, show_count, show_time, three_digits
-from core.words import Words, percent
+from core.words import Words, counted, percent
 
 _MOST_RUNS = 40  # shown one by one on a terminal
 _MOST_CAUSES = 5  # runs whose causes are looked for
@@ -34,6 +34,7 @@ def pairs_text(pairs: Sequence[Pair], problems: Sequence[Problem], words: Words)
         lines += ["", words("cli.validate.run_by_run"), *_figures(compared[:_MOST_RUNS], words)]
         if len(compared) > _MOST_RUNS:
             lines.append(words("cli.validate.more_runs", n=len(compared) - _MOST_RUNS))
+    lines += _left(pairs, words)
     for pair in [pair for pair in pairs if pair.ledger][:_MOST_RUNS]:
         lines += ["", words("cli.validate.ledger", run=name_of(pair.run)), *_ledger(pair.ledger, words)]
     for pair in [pair for pair in pairs if pair.run.operators][:_MOST_RUNS]:
@@ -43,7 +44,7 @@ def pairs_text(pairs: Sequence[Pair], problems: Sequence[Problem], words: Words)
         lines += [f"  {cause_text(cause, words)}" for cause in causes]
     unpaired = [pair for pair in pairs if pair.scenario is None]
     if unpaired:
-        lines += ["", words("cli.validate.runs_skipped", n=len(unpaired))]
+        lines += ["", words.phrase(counted("cli.validate.runs_skipped", len(unpaired)))]
         reasons = [
             [name_of(pair.run), words(f"cli.validate.reasons.{pair.reason}")]
             for pair in unpaired[:_MOST_RUNS]
@@ -108,6 +109,22 @@ def _figures(pairs: Sequence[Pair], words: Words) -> list[str]:
                 ]
             )
     return table(rows, (3, 4, 5, 6))
+
+
+def _left(pairs: Sequence[Pair], words: Words) -> list[str]:
+    """Reason by reason how many measured figures were not compared, and which."""
+    found: dict[str, list[str]] = {}
+    for pair in pairs:
+        for left in pair.left:
+            found.setdefault(left.reason, []).append(words(f"measured.figures.{left.figure}"))
+    if not found:
+        return []
+    mark = words("units.list_mark")
+    rows = [
+        [str(len(names)), words(f"cli.validate.reasons.{reason}"), mark.join(dict.fromkeys(names))]
+        for reason, names in found.items()
+    ]
+    return ["", words("cli.validate.not_compared"), *(f"  {line}" for line in table(rows, (0,)))]
 
 
 def _ledger(rows: Sequence[LedgerRow], words: Words) -> list[str]:

@@ -208,6 +208,17 @@ def test_what_is_known_is_not_measured_again(scenario, many):
     assert "每步开销" in Words("zh_CN").phrase(beyond)
 
 
+def test_a_factor_that_moved_far_is_not_said_to_have_stayed(scenario, many):
+    """Little is known of it, and it moved all the same: the remark speaks of the doubt alone."""
+    few = [pair for pair in many if pair.run.setting.input_tokens == 1024]
+    result = calibrate(few, "mine")
+    said = " ".join(Words("en").phrase(phrase) for phrase in result.remarks)
+    moved = [f for f in result.factors if abs(f.value - 1) > f.prior / 4 and not f.seen]
+    assert moved and said
+    assert "stay" not in said and "ardly moved" not in said
+    assert "保持" not in " ".join(Words("zh_CN").phrase(phrase) for phrase in result.remarks)
+
+
 def test_a_profile_that_is_right_is_left_alone(scenario):
     as_is = Calibration(name="as is")
     runs = [served(scenario, as_is, u, noise=0.05, seed=u) for u in range(1, 13)]

@@ -19,6 +19,7 @@ from core.evidence.causes import differs, evidence_of, likely_causes, share_expl
 from core.evidence.diagnose import OBSERVED, diagnose
 from core.evidence.operator_pairs import kind_of, operator_rows
 from core.evidence.pairing import pair_runs
+from core.evidence.pairs_told import pairs_text
 from core.evidence.run import Operator, Origin, Run, Setting
 from core.files.user_catalogue import save_accelerator, save_model
 from core.spec.change import with_values
@@ -113,6 +114,24 @@ def test_percentiles_and_readings_are_left_out_with_a_reason():
         ("temperature", "reading"),
         ("power", "reading"),
     }
+
+
+def test_what_was_not_compared_is_told_reason_by_reason():
+    figures = {
+        "time_to_first_token": 0.2,
+        ("time_per_output_token", "p99"): 0.05,
+        "time_per_output_token": 0.02,
+    }
+    unknown, stated = run({**figures, "acceptance_length": 2.8}, drafts="on"), run(figures, drafts="on")
+    reasons = {(left.figure, left.reason) for left in one(unknown).left}
+    assert ("time_per_output_token", "speculation_of_unknown_kind") in reasons
+    assert ("time_per_output_token", "speculation_of_unknown_acceptance") in {
+        (left.figure, left.reason) for left in one(stated).left
+    }
+    for words in (EN, Words("zh_CN")):
+        said = pairs_text([one(unknown)], (), words)
+        for _, reason in reasons:
+            assert words(f"cli.validate.reasons.{reason}") in said
 
 
 def test_llama_bench_is_one_batch_with_its_depth_in_the_cache():
