@@ -137,8 +137,7 @@ class DiagnosePage(Ground):
             edit.mark("")
             edit.set_value(None if value is None else float(f"{value / _UNITS[figure][1]:.4g}"))
         if not again:  # what was found is of other observations
-            self.work.stop()
-            self._show(None)
+            self._forget()
         self._wrong.clear()
         self._say_wrong()
         self._pair, self.of_run = pair, pair.scenario is not None
@@ -183,15 +182,23 @@ class DiagnosePage(Ground):
             self.values.pop(figure, None)
         else:
             self.values[figure] = float(value) * _UNITS[figure][1]
-        if self.found is None:
+        if not self.values or self._wrong:
+            self._forget()
+        elif self.found is not None or self.work.working:
+            self.begin()  # what was found is of other observations
+        else:
             self._say_empty()
+
+    def _forget(self) -> None:
+        self.work.stop()
+        self._show(None)
 
     def _on_wrong(self, figure: Observed, problem: Problem) -> None:
         self.values.pop(figure, None)
         self.typed = True
         self._wrong[figure] = self._words.problem(problem)
         self.edits[figure].mark(self._wrong[figure])
-        self._say_wrong()
+        self._forget()
 
     def begin(self) -> None:
         """Place what is observed."""

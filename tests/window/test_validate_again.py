@@ -89,6 +89,31 @@ def test_a_diagnosis_goes_when_another_run_is_chosen(shown: Any, qtbot: QtBot) -
     assert all(edit.text() == "" for edit in page.edits.values())
 
 
+def test_what_was_found_is_of_what_stands_in_the_fields(shown: Any, qtbot: QtBot) -> None:
+    shown.show_tab("diagnose")
+    page = shown.diagnosis
+    edit = page.edits["time_to_first_token"]
+    page.begin()
+    qtbot.waitUntil(lambda: page.found is not None, timeout=WAIT_MS)
+    edit.selectAll()
+    qtbot.keyClicks(edit, "4321")  # placed as it is typed
+
+    def observed() -> float:
+        placed = page.found.placed if page.found is not None else ()
+        return next((one.observed for one in placed if one.figure == "time_to_first_token"), 0.0)
+
+    qtbot.waitUntil(lambda: observed() == pytest.approx(4.321), timeout=WAIT_MS)
+    edit.selectAll()
+    qtbot.keyClicks(edit, "-5")
+    settle(shown, qtbot)
+    assert page.found is None and not page.table.rows and page.sentences.text()
+    for one in page.edits.values():
+        one.selectAll()
+        qtbot.keyClick(one, Qt.Key.Key_Delete)
+    settle(shown, qtbot)
+    assert page.found is None and page.suspects.empty and not page.sentences.text()
+
+
 def test_what_is_typed_stays_with_return_and_with_leaving(shown: Any, qtbot: QtBot) -> None:
     shown.show_tab("diagnose")
     page = shown.diagnosis
