@@ -26,7 +26,7 @@ from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.search import Rank
 
-_WIDEST = 64  # devices that are looked at together
+_WIDEST = 256  # devices that are looked at together
 _TUNED = 24  # estimates of near misses with other settings
 _QUICKENED = 80  # offers that are tried with settings for speed
 _CLOSE = 1.3  # times a target, what settings of the engine may mend
