@@ -166,10 +166,10 @@ def run_title(run: Run, words: Words) -> str:
     if setting.input_tokens or setting.output_tokens:
         given, made = (_length(tokens) for tokens in (setting.input_tokens, setting.output_tokens))
         parts.append(words("validating.lengths", input=given, output=made))
-    if not parts and run.ledger and run.origin.tool != MONITOR:
-        parts.append(words("validating.start_log"))
-    elif not parts and run.operators:
+    if not parts and run.operators:
         parts.append(words("validating.trace"))
+    elif not parts and run.ledger and run.origin.tool != MONITOR:
+        parts.append(words("validating.start_log"))
     return " · ".join(parts) or name_of("tool", run.origin.tool, words)
 
 
@@ -357,4 +357,6 @@ def causes_empty(board: Board | None, chosen: list[int], words: Words) -> str:
         return words("validating.causes.not_predicted")
     if any(differs(pair) for pair in pairs):
         return words("validating.causes.none_helps")
+    if not any(pair.comparisons or any(r.predicted is not None for r in pair.ledger) for pair in pairs):
+        return words("validating.causes.not_compared")
     return words("validating.causes.small")

@@ -77,8 +77,8 @@ def operator_table(found: tuple[OperatorRow, ...], words: Words) -> tuple[list[C
         Column(words("cli.validate.time"), right=True),
         Column(words("cli.validate.calls"), right=True, spare=1),
         Column(words("cli.validate.measured"), right=True),
-        Column(words("cli.validate.in_decode"), right=True),
-        Column(words("cli.validate.in_prefill"), right=True),
+        Column(words("validating.trace_decode"), right=True),
+        Column(words("validating.trace_prompt"), right=True),
     ]
     timed = any(row.step_seconds is not None and row.decode_seconds is not None for row in found)
     if timed:

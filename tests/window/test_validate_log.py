@@ -100,3 +100,21 @@ def test_a_length_that_is_not_stated_is_no_zero() -> None:
     some = Run(Origin("x"), Setting(output_tokens=262.0))
     none = Run(Origin("x"), Setting(input_tokens=0.0, output_tokens=128.0))
     assert run_title(some, words) == "? + 262" and run_title(none, words) == "0 + 128"
+
+
+def test_a_trace_with_the_size_of_its_device_is_no_start_log(shown: ValidateWorkspace, qtbot: QtBot) -> None:
+    """The size is a line of its ledger, and nothing of it is compared: no difference is called small."""
+    kernel = '{"ph":"X","cat":"kernel","name":"ampere_bf16_gemm","pid":0,"tid":7,"ts":1,"dur":9}'
+    device = '[{"id":0,"name":"NVIDIA A100-SXM4-80GB","totalGlobalMem":85000000000}]'
+    text = f'{{"schemaVersion":1,"deviceProperties":{device},"traceEvents":[{kernel}]}}'
+    reading = read_text(text, "trace.json")
+    (run,) = reading.runs
+    assert run.ledger and run_title(run, Words("en")) == Words("en")("validating.trace")
+    shown.take(reading)
+    qtbot.waitUntil(
+        lambda: shown.settled() and shown.board is not None and len(shown.board.pairs) == 10, timeout=WAIT_MS
+    )
+    assert shown.board is not None
+    shown.choose(next(i for i, pair in enumerate(shown.board.pairs) if pair.run.operators))
+    qtbot.waitUntil(shown.settled, timeout=WAIT_MS)
+    assert shown.pages.causes.empty == Words("en")("validating.causes.not_compared")
