@@ -186,8 +186,9 @@ def _table(text: str, above: int) -> Iterator[_Row]:
         for cells in reader:
             if not any(cell.strip() for cell in cells):
                 continue
-            if len(cells) <= max(p for p in places if p is not None):
-                raise UnreadableFile(Problem("trace.row", values={"line": above + reader.line_num}))
+            if len(cells) < (needed := 1 + max(p for p in places if p is not None)):
+                values = {"line": above + reader.line_num, "found": len(cells), "needed": needed}
+                raise UnreadableFile(Problem("trace.short", values=values))
             row = [None if p is None else cells[p] for p in places]
             if separator == ";":
                 row[:3] = [
@@ -242,9 +243,9 @@ def _objects(text: str, above: int = 0) -> Iterator[_Row]:
         try:
             tree = json.loads(line)
         except (json.JSONDecodeError, RecursionError, ValueError):
-            raise UnreadableFile(Problem("trace.row", values={"line": number})) from None
+            raise UnreadableFile(Problem("trace.json", values={"line": number})) from None
         if not isinstance(tree, dict):
-            raise UnreadableFile(Problem("trace.row", values={"line": number}))
+            raise UnreadableFile(Problem("trace.json", values={"line": number}))
         fields = {_plain_name(str(key)): value for key, value in tree.items()}
         names = list(fields)
         try:
@@ -326,7 +327,7 @@ def _mark(row: _Row) -> Any:
         if not isinstance(row.hashes, list) or not all(
             isinstance(h, int | str) and not isinstance(h, bool) for h in row.hashes
         ):
-            raise UnreadableFile(Problem("trace.row", values={"line": row.line}))
+            raise UnreadableFile(Problem("trace.hashes", values={"line": row.line}))
         return tuple(row.hashes) or None
     if row.prefix is None or isinstance(row.prefix, dict | list):
         return None

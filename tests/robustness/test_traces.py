@@ -91,7 +91,7 @@ def test_missing_fields_are_named_with_the_line():
         ("1,nan,10", "trace.number"),
         ("1,10,1e999", "trace.number"),
         ("1,10,99999999999999", "trace.many_tokens"),
-        ("1,10", "trace.row"),
+        ("1,10", "trace.short"),
     ],
 )
 def test_a_wrong_row_is_told_with_its_line(row, code):
@@ -108,9 +108,9 @@ def test_a_wrong_row_is_told_with_its_line(row, code):
         (b"timestamp,input,output\n", "trace.empty"),
         (b"\xff\xfe\x00", "trace.not_text"),
         (b"a\0b", "trace.not_text"),
-        (b"{not json}\n", "trace.row"),
-        (b'{"timestamp": 1, "input": 2, "output": 3}\n[1]\n', "trace.row"),
-        (b'{"timestamp": 1, "input": 2, "output": 3, "hash_ids": "x"}\n', "trace.row"),
+        (b"{not json}\n", "trace.json"),
+        (b'{"timestamp": 1, "input": 2, "output": 3}\n[1]\n', "trace.json"),
+        (b'{"timestamp": 1, "input": 2, "output": 3, "hash_ids": "x"}\n', "trace.hashes"),
         (b'{"timestamp": true, "input": 2, "output": 3}\n', "trace.number"),
     ],
 )
