@@ -25,6 +25,8 @@ class Grip:
     step: Callable[[float, int], float]  # the next value up (1) or down (-1), for the keys
     name: str  # what it is and what it says, in words
     mark: QPointF  # where the keys' focus is shown
+    # From where it was taken to a place, where that is not on the line itself: its name, an arrow.
+    drawn: Callable[[QPointF, QPointF], float] | None = None
 
     @property
     def cursor(self) -> Qt.CursorShape:
@@ -35,6 +37,12 @@ class Grip:
 def round_limit(value: float) -> float:
     """A limit as people set it: two digits, in steps of five of the last one below 5."""
     return _nearest(value, _pitch(value))
+
+
+def pulled(now: float, share: float) -> float:
+    """A limit outside of the picture that is pulled further out by a share of the picture."""
+    value = round_limit(now * (1.0 + share))
+    return value if (value > now) == (share > 0) else math.nan  # rounding leads nowhere
 
 
 def next_limit(value: float, by: int) -> float:
@@ -71,6 +79,7 @@ class Grips:
         self.over = ""  # path of the line under the pointer
         self.chosen = ""  # path of the line that the keys move; shown once they have
         self._asked: tuple[str, float] | None = None  # asked for and not yet answered
+        self._start = QPointF()  # where the held one was taken
 
     def answered(self) -> None:
         """The scenario has the value that was asked for; one that is held keeps what it asked for last."""
@@ -79,7 +88,7 @@ class Grips:
 
     def take(self, grips: Sequence[Grip], point: QPointF) -> bool:
         """Hold the line at a place."""
-        self.held = at_place(grips, point)
+        self.held, self._start = at_place(grips, point), point
         self._asked = None if self.held is None else (self.held.path, self.held.value)
         return self.held is not None
 
@@ -91,8 +100,9 @@ class Grips:
         """What a drag to a place asks for; None where that is nothing new."""
         if self.held is None:
             return None
-        value = self.held.value_at(point)
-        return self._ask(self.held.path, value, self.held.value)
+        held = self.held
+        value = held.value_at(point) if held.drawn is None else held.drawn(self._start, point)
+        return self._ask(held.path, value, held.value)
 
     def key(self, grips: Sequence[Grip], step: str) -> tuple[str, float] | None:
         """Choose another line ("next"), or move the one that is chosen ("raise", "lower")."""
@@ -130,6 +140,7 @@ __all__ = [
     "at_place",
     "length_pitch",
     "next_limit",
+    "pulled",
     "round_length",
     "round_limit",
 ]

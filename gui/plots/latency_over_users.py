@@ -1,7 +1,7 @@
 """Latency over users: first token above, per output token below, one users axis for both."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
@@ -16,11 +16,12 @@ from gui.plots.area import Curve, Look, Panel
 from gui.plots.axes import panel_title
 from gui.plots.base import PlotPane, has_point, users_of
 from gui.plots.draw import Align, Draw, text_width
-from gui.plots.grips import REACH, Grip, next_limit, round_limit
+from gui.plots.grips import REACH, Grip, next_limit, pulled, round_limit
 from gui.plots.measured_marks import Marks
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
 from gui.theme import Role, theme
 
+_NAMED = 24.0  # pixels from a line within which its name stands
 _ARROW = 90.0  # pixels at the right end that stand for a target above the picture
 _KNEE = 2.5  # times what is reached before the cache is full: how far behind it the picture follows
 _FAR = 4.0  # a target further above the curves than this is not drawn: it would flatten them
@@ -48,6 +49,7 @@ class _Part:
     line: Curve
     factor: float = 1.0
     unit: str = "s"
+    name_at: QRectF = field(default_factory=QRectF)  # of the target
 
     def values(self, load: LoadCurve) -> FloatArray:
         """(3, n) seconds."""
@@ -158,17 +160,26 @@ class LatencyOverUsers(PlotPane):
 
         def near(point: QPointF) -> bool:
             below = point.y() - y
+            if abs(below) < _NAMED and part.name_at.adjusted(-2, -2, 2, 2).contains(point):
+                return True
             high = 2 * REACH + theme().px(10) if beyond else REACH
             return left <= point.x() <= panel.rect.right() and -REACH <= below <= high
 
         def value_at(point: QPointF) -> float:
-            here = min(max(panel.level_at(point.y()), panel.y_end / 200), panel.y_end)
+            here = max(panel.level_at(point.y()), panel.y_end / 200)
             return round_limit(here / part.factor * unit)
+
+        def drawn(start: QPointF, point: QPointF) -> float:
+            up = start.y() - point.y()
+            if beyond:
+                return pulled(target * unit, up / panel.rect.height()) if up > 0 else value_at(point)
+            off = y - start.y()  # a name stands beside its line
+            return value_at(point if abs(off) <= REACH else point + QPointF(0, off))
 
         path = "targets.time_to_first_token_s" if first else "targets.time_per_output_token_ms"
         name = self.words(f"plots.grips.{part.name}", value=show_limit(target))
         mark = QPointF(panel.rect.left() + 6, y)
-        return Grip(path, target * unit, False, near, value_at, next_limit, name, mark)
+        return Grip(path, target * unit, False, near, value_at, next_limit, name, mark, drawn)
 
     def layout_panels(self, inner: QRectF) -> None:
         """The upper panel has a little more, as the flag stands in it."""
@@ -344,6 +355,7 @@ class LatencyOverUsers(PlotPane):
     def _target_name(self, draw: Draw, part: _Part, curves: WorkloadCurves, estimate: Estimate) -> None:
         """Beside the end of its line; with an arrow when the line is far above the picture."""
         target, panel = part.target(estimate), part.panel
+        part.name_at = QRectF()
         if target is None:
             return
         colour = draw.theme.good if part.met(curves, estimate) else draw.theme.warn
@@ -360,6 +372,7 @@ class LatencyOverUsers(PlotPane):
         )
         for x, dy, align in places:
             if draw.text_if_free(x, y + dy, text, colour, panel.rect, role="caption_medium", align=align):
+                part.name_at = QRectF(draw.taken[-1])
                 return
 
     def _full_name(self, draw: Draw, curves: WorkloadCurves) -> None:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor
 
 from core.planning.curves import WorkloadCurves
 from core.quantities import EXPECTED, FloatArray
@@ -13,7 +14,7 @@ from core.units import show_count, show_limit, show_time, three_digits
 from gui.plots.area import Curve, Look, Panel
 from gui.plots.base import PlotPane, has_point, users_of
 from gui.plots.draw import Align, Draw
-from gui.plots.grips import REACH, Grip, next_limit, round_limit
+from gui.plots.grips import REACH, Grip, next_limit, pulled, round_limit
 from gui.plots.latency_over_users import time_unit
 from gui.plots.measured_marks import Marks
 from gui.plots.scales import at, largest, span_axis, value_axis
@@ -43,6 +44,7 @@ class ThroughputLatency(PlotPane):
         panel = self.area.add_panel()
         self.panel = panel
         self.factor, self.unit = 1e3, "ms"
+        self._name_at = QRectF()  # of the target
         self.missed = Curve(panel, 0, fill=lambda t: t.missed_region)
         self.target = Curve(panel, 6, lambda t: t.warn, width=1.2, dash=(4, 3))
         self.ghost_lines = [Curve(panel, 8, lambda t: t.ghost, width=1.5, dash=(5, 3)) for _ in range(3)]
@@ -271,6 +273,7 @@ class ThroughputLatency(PlotPane):
 
     def _region_name(self, draw: Draw, estimate: Estimate) -> None:
         target, panel = self._target_seconds(estimate), self.panel
+        self._name_at = QRectF()
         if target is None:
             return
         value = show_limit(target)
@@ -278,11 +281,11 @@ class ThroughputLatency(PlotPane):
         if target * self.factor >= panel.x.end:
             text, x = f"≤ {value} →", panel.rect.right() - 3
             colour = draw.theme.good
-            draw.text_if_free(x, y, text, colour, panel.rect, role="caption_medium", align="right")
+            self._name(draw, x, y, text, colour, "right")
             return
         if target * self.factor < panel.x.start:
             text, x = f"← ≤ {value}", panel.rect.left() + 4
-            draw.text_if_free(x, y, text, draw.theme.warn, panel.rect, role="caption_medium")
+            self._name(draw, x, y, text, draw.theme.warn, "left")
             return
         text = self.words("plots.throughput_latency.slower", value=value)
         draw.taken.append(
@@ -293,7 +296,12 @@ class ThroughputLatency(PlotPane):
         x = panel.rect.right() - 3
         if width + 8 > panel.rect.right() - edge:
             x = edge - 5
-        draw.text_if_free(x, y, text, draw.theme.warn, panel.rect, role="caption_medium", align="right")
+        self._name(draw, x, y, text, draw.theme.warn, "right")
+
+    def _name(self, draw: Draw, x: float, y: float, text: str, colour: QColor, align: Align) -> None:
+        """The target's name, which can be taken as its line can."""
+        if draw.text_if_free(x, y, text, colour, self.panel.rect, role="caption_medium", align=align):
+            self._name_at = QRectF(draw.taken[-1])
 
     def _ghost_names(self, draw: Draw) -> None:
         panel = self.panel
@@ -341,6 +349,8 @@ class ThroughputLatency(PlotPane):
         x = min(max(panel.px(level), panel.rect.left()), panel.rect.right())
 
         def near(point: QPointF) -> bool:
+            if self._name_at.adjusted(-2, -2, 2, 2).contains(point):
+                return True
             if not panel.rect.top() <= point.y() <= panel.rect.bottom():
                 return False
             if not beyond:
@@ -348,13 +358,21 @@ class ThroughputLatency(PlotPane):
             return abs(point.x() - x) <= _ARROW and point.y() <= panel.rect.top() + 2 * REACH + 12
 
         def value_at(point: QPointF) -> float:
-            here = min(max(panel.value_at(point.x()), panel.x.end / 200, panel.x.start), panel.x.end)
+            here = max(panel.value_at(point.x()), panel.x.end / 200)
             return round_limit(here / self.factor * 1e3)
+
+        def drawn(start: QPointF, point: QPointF) -> float:
+            right = point.x() - start.x()
+            if beyond:
+                out = right > 0 if level >= panel.x.end else right < 0
+                return pulled(target * 1e3, right / panel.rect.width()) if out else value_at(point)
+            off = x - start.x()  # its name stands beside it
+            return value_at(point if abs(off) <= REACH else point + QPointF(off, 0))
 
         name = self.words("plots.grips.per_token", value=show_limit(target))
         mark = QPointF(x, panel.rect.bottom() - 8)
         path = "targets.time_per_output_token_ms"
-        return (Grip(path, target * 1e3, True, near, value_at, next_limit, name, mark),)
+        return (Grip(path, target * 1e3, True, near, value_at, next_limit, name, mark, drawn),)
 
     def on_handle(self, point: QPointF) -> bool:
         """Near the ring."""

@@ -5,7 +5,9 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -53,11 +55,12 @@ def grip_of(pane: PlotPane, path: str) -> Grip:
 
 
 def place_of(pane: PlotPane, grip: Grip) -> QPoint:
-    """Somewhere that takes the line and not the operating point."""
+    """Somewhere that takes the line itself, not its name, and not the operating point."""
     for y in range(0, pane.area.height(), 2):
         for x in range(pane.area.width() - 4, 0, -3):
             point = QPointF(x, y)
-            if grip.near(point) and not pane.on_handle(point):
+            far = abs(x - grip.mark.x()) if grip.upright else abs(y - grip.mark.y())
+            if (far <= 6 or grip.drawn is None) and grip.near(point) and not pane.on_handle(point):
                 return QPoint(x, y)
     raise AssertionError("no place takes the line")
 
@@ -217,3 +220,89 @@ def test_lengths_are_what_people_write(tokens: int) -> None:
     rounded = round_length(tokens)
     assert rounded >= 1 and rounded == int(rounded)
     assert rounded == pytest.approx(tokens, rel=0.04)
+
+
+TARGETS = LINES[:3]
+
+
+def start_of(pane: PlotPane, path: str, beside: bool) -> QPoint:
+    """A place on the line, or on its name beside it."""
+    grip = grip_of(pane, path)
+    for y in range(pane.area.height()):
+        for x in range(pane.area.width() - 4, 0, -1):
+            point = QPointF(x, y)
+            far = abs(x - grip.mark.x()) if grip.upright else abs(y - grip.mark.y())
+            if (far > 6) == beside and grip.near(point) and not pane.on_handle(point):
+                return QPoint(x, y)
+    raise AssertionError("no place takes the line")
+
+
+def pulled_to(window: MainWindow, pane: PlotPane, start: QPoint, way: list[QPoint], live: bool) -> None:
+    """As a hand does it, with the events of a real pointer."""
+    view = pane.area.viewport()
+    QTest.mouseMove(view, start)
+    QTest.mousePress(view, Qt.MouseButton.LeftButton, pos=start)
+    for point in way:
+        place = QPointF(point)
+        event = QMouseEvent(
+            QEvent.Type.MouseMove,
+            place,
+            QPointF(view.mapToGlobal(point)),
+            Qt.MouseButton.NoButton,
+            Qt.MouseButton.LeftButton,
+            Qt.KeyboardModifier.NoModifier,
+        )
+        QApplication.sendEvent(view, event)
+        if live:
+            settle(window)
+    QTest.mouseRelease(view, Qt.MouseButton.LeftButton, pos=way[-1])
+    settle(window)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize("out", [False, True])
+@pytest.mark.parametrize("far", [1.05, 1.5, 3.0, 30.0])  # 30: outside of the picture
+@pytest.mark.parametrize(("key", "path"), TARGETS)
+def test_a_target_goes_the_way_that_the_hand_goes(
+    complete: MainWindow, key: str, path: str, far: float, out: bool, live: bool, beside: bool
+) -> None:
+    document, pane = complete.document, pane_of(complete, key)
+    speed = complete.estimation.estimate.speed  # type: ignore[union-attr]
+    assert speed is not None
+    now = speed.time_to_first_token.expected if path == FIRST else 1e3 * speed.time_per_output_token.expected
+    document.set_value(path, round_limit(far * now))
+    document.end_merge()
+    settle(complete)
+    pane.area.repaint()
+    before, edits = document.scenario, document.undo_stack.count()
+    grip = grip_of(pane, path)
+    try:
+        start = start_of(pane, path, beside)
+    except AssertionError:
+        assert beside  # there is no room for the name everywhere
+        return
+    step = QPoint(5 if out else -5, 0) if grip.upright else QPoint(0, -5 if out else 5)
+    pulled_to(complete, pane, start, [start + step * n for n in range(1, 7)], live)
+    was, is_now = get_value(before, path), get_value(document.scenario, path)
+    assert (is_now > was) == out and is_now != was  # type: ignore[operator]
+    assert document.undo_stack.count() == edits + 1
+    document.undo()
+    assert document.scenario == before
+
+
+@pytest.mark.parametrize(("key", "path"), TARGETS)
+def test_a_target_is_dragged_out_of_the_picture(complete: MainWindow, key: str, path: str) -> None:
+    """The pointer leaves the panel: the limit goes on with it."""
+    targets_in_view(complete)
+    pane = pane_of(complete, key)
+    grip = grip_of(pane, path)
+    start = start_of(pane, path, beside=False)
+    panel = pane.area.panels[-1 if path == TOKEN else 0]
+    end = QPoint(round(panel.rect.right()) + 30, start.y()) if grip.upright else QPoint(
+        start.x(), round(panel.rect.top()) - 30
+    )  # fmt: skip
+    edge = panel.x.end if grip.upright else panel.y_end
+    shown = grip.value / (panel.value_at(grip.mark.x()) if grip.upright else panel.level_at(grip.mark.y()))
+    pulled_to(complete, pane, start, [end], live=True)
+    assert get_value(complete.document.scenario, path) > edge * shown  # type: ignore[operator]
