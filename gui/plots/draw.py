@@ -42,7 +42,7 @@ def _between(value: float, x: list[float], y: list[float]) -> float:
     return y[i] if step <= 0 else y[i - 1] + (y[i] - y[i - 1]) * (value - x[i - 1]) / step
 
 
-def _rising(x0: float, y0: float, x1: float, y1: float) -> tuple[list[float], list[float]]:
+def rising(x0: float, y0: float, x1: float, y1: float) -> tuple[list[float], list[float]]:
     """A straight line as a curve whose x rises, be it an upright one."""
     ends = sorted(((x0, y0), (x1, y1)))
     return [ends[0][0], max(ends[1][0], ends[0][0] + 1e-3)], [ends[0][1], ends[1][1]]
@@ -142,12 +142,12 @@ class Draw:
 
     def clear(self, x0: float, y0: float, x1: float, y1: float, beyond: int = 0) -> bool:
         """Whether a straight line would cross nothing that was taken after the first ``beyond``."""
-        line = _rising(x0, y0, x1, y1)
+        line = rising(x0, y0, x1, y1)
         return not any(crosses(rect, *line) for rect in self.taken[beyond:])
 
     def keep_clear(self, x0: float, y0: float, x1: float, y1: float) -> None:
         """Keep later texts off a straight line."""
-        self.lines.append(_rising(x0, y0, x1, y1))
+        self.lines.append(rising(x0, y0, x1, y1))
 
     def text_if_free(
         self,

@@ -18,14 +18,15 @@ from gui.plots.draw import Align, Draw, text_width
 from gui.plots.log_axis import log_axis
 from gui.plots.pane import Pane
 from gui.plots.roofline_content import RooflineData, roofline_of, wrapped
-from gui.plots.roofline_marks import Place, around, distance, leader, radius_of, sentence, stands_on, within
+from gui.plots.roofline_marks import Place, distance, radius_of, sentence, within
+from gui.plots.roofline_names import Planned, RooflineNames
 from gui.plots.step_content import requests_in
 from gui.plots.tab_ghosts import MOST, Other, mark_operators, rooflines_of
 from gui.theme import Role, theme
 
 _TERA = 1e12
 _REACH = 26.0  # pixels from the pointer to the point that it reads
-_LEAST_NAMED = 0.002  # share below which a point has no name of its own
+_LEAST_NAMED = 0.002  # share below which the axes do not reach out for a point
 
 
 class Roofline(Pane):
@@ -38,7 +39,7 @@ class Roofline(Pane):
         self.started: Started | None = None
         self._pointer: QPointF | None = None
         self._others: tuple[tuple[Other, RooflineData], ...] = ()
-        self._marks = 0  # places that roofs and points take, before the names
+        self._named: Planned | None = None  # where the names of the points stand
         self._chosen: int | None = None  # index of the point that the keys have reached
         super().__init__(words, parent)
 
@@ -186,15 +187,13 @@ class Roofline(Pane):
         for place in places:
             r = place.radius
             draw.taken.append(QRectF(place.x - r - 1, place.y - r - 1, 2 * r + 2, 2 * r + 2))
-        self._marks = len(draw.taken)
-        self._roof_names(draw, self.data, places)
+        names = RooflineNames(self.panel, draw, self.words, self._knee)
+        self._roof_names(names, self.data, places)
         self._mark_others(draw, places)
         for place in places:
             self._point(draw, place, place is read)
-        for place in places:
-            if place.dot.share >= _LEAST_NAMED or place is read:
-                self._name(draw, place)
-        self._left_out(draw, self.data)
+        self._named = names.points(places, self._named)
+        self._left_out(names, self.data)
 
     def _mark_others(self, draw: Draw, places: list[Place]) -> None:
         own = {(place.dot.phase, place.dot.key): QPointF(place.x, place.y) for place in places}
@@ -227,19 +226,19 @@ class Roofline(Pane):
         if roofs.other_peak is not None:
             level = panel.py(self.y_axis.place(roofs.other_peak / _TERA))
             left = panel.px(x_axis.place(min(roofs.other_peak, roofs.peak) / roofs.bandwidth))
-            draw.taken.append(QRectF(left, level - 1, max(0.0, panel.rect.right() - left), 2))
+            draw.keep_clear(left, level, max(left, panel.rect.right()), level)
 
-    def _roof_names(self, draw: Draw, data: RooflineData, places: list[Place]) -> None:
+    def _roof_names(self, names: RooflineNames, data: RooflineData, places: list[Place]) -> None:
         """The peak above its line, the other format's under its own, the bandwidth along the slope."""
-        roofs, panel, current = data.roofs, self.panel, draw.theme
+        draw, roofs, panel, current = names.draw, data.roofs, self.panel, names.draw.theme
         right, step = panel.rect.right() - 3, current.px(9)
         knee = panel.px(self.x_axis.place(roofs.peak / roofs.bandwidth)) + 6
-        names: list[tuple[float, str, QColor, Role]] = [
+        ceilings: list[tuple[float, str, QColor, Role]] = [
             (roofs.peak, roofs.compute, current.ink, "caption_semibold")
         ]
         if roofs.other_peak is not None:
-            names.append((roofs.other_peak, roofs.other, current.ink3, "caption"))
-        for rate, key, colour, role in names:
+            ceilings.append((roofs.other_peak, roofs.other, current.ink3, "caption"))
+        for rate, key, colour, role in ceilings:
             text = self.words(
                 "plots.roofline.peak", format=COMPUTE_LABELS.get(key, key), rate=three_digits(rate / _TERA)
             )
@@ -247,24 +246,25 @@ class Roofline(Pane):
             own: tuple[tuple[float, float, Align], ...] = ((knee, -step, "left"), (right, -step, "right"))
             low: tuple[tuple[float, float, Align], ...] = ((right, step, "right"), (knee, step, "left"))
             for x, dy, align in (*own, *low) if rate == roofs.peak else (*low, *own):
-                if self._said(draw, x, y + dy, text, colour, align, role, over=4.0):
+                if names.said(x, y + dy, text, colour, align, role, over=4.0):
                     break
         ridge = roofs.peak / roofs.bandwidth
         at = panel.px(self.x_axis.place(ridge))
         text = self.words("plots.roofline.ridge", value=three_digits(ridge))
         draw.text_if_free(at + 6, panel.rect.bottom() - current.px(10), text, current.ink3, panel.rect)
         others = [place for _, seen in self._others for place in self._placed(seen)]
-        self._slope_name(draw, data, at, [*places, *others])
+        self._slope_name(names, data, at, [*places, *others])
 
-    def _slope_name(self, draw: Draw, data: RooflineData, ridge_x: float, places: list[Place]) -> None:
+    def _slope_name(
+        self, names: RooflineNames, data: RooflineData, ridge_x: float, places: list[Place]
+    ) -> None:
         """Along the upper side of the slope, in the middle of what is seen of it or beside its points."""
-        panel, roofs = self.panel, data.roofs
+        draw, panel, roofs = names.draw, self.panel, data.roofs
         bottom_x = self.y_axis.value(0.0) * _TERA / roofs.bandwidth
         low = max(panel.rect.left(), panel.px(self.x_axis.place(bottom_x)))
         slope = math.atan2(panel.rect.height() / panel.y_end, panel.rect.width() / panel.x.end)
         text = self.words("plots.roofline.bandwidth", rate=three_digits(roofs.bandwidth / 1e9))
-        length = draw.width(text, "caption_semibold")
-        wide = length * math.cos(slope)
+        wide = draw.width(text, "caption_semibold") * math.cos(slope)
         if wide + 16 >= ridge_x - low:
             return
 
@@ -274,73 +274,7 @@ class Roofline(Pane):
 
         free = ridge_x - low - wide - 16  # how far it can be moved
         tried = [at(0.5 * (low + ridge_x) + share * free) for share in (0.0, 0.2, -0.2, 0.4, -0.4)]
-        clear = (place for place in tried if not stands_on(place, slope, length, places))
-        place = next(clear, tried[0])
-        draw.slanted(
-            place.x(),
-            place.y(),
-            -11.0,
-            math.degrees(slope),
-            text,
-            draw.theme.ink,
-            role="caption_semibold",
-        )
-
-    def _name(self, draw: Draw, place: Place) -> None:
-        """Beside its point, or a little off with a thin line where the neighbours are close."""
-        dot, r, current = place.dot, place.radius + 5, draw.theme
-        text = self.words(f"operators.{dot.key}")
-        if dot.share >= 0.01:
-            text = self.words("plots.roofline.name_share", name=text, share=f"{100 * dot.share:.0f}")
-        colour = current.ink if dot.share >= 0.1 else current.ink2
-        high = current.px(11)
-        near: tuple[tuple[float, float, Align], ...] = (
-            (r, 0, "left"),
-            (-r, 0, "right"),
-            (0, r + high / 2, "centre"),
-            (0, -r - high / 2, "centre"),
-            (r * 0.8, r * 0.8 + 2, "left"),
-            (-r * 0.8, r * 0.8 + 2, "right"),
-        )
-        for dx, dy, align in near:
-            if self._said(draw, place.x + dx, place.y + dy, text, colour, align):
-                return
-        off = [(dx, dy, align) for far in (18.0, 32.0, 46.0, 62.0, 80.0) for dx, dy, align in around(far)]
-        leaders = [leader(place, dx, dy) for dx, dy, _ in off]
-        # Another place for the name rather than a line through another one, but any rather than none.
-        clear = [draw.clear(*line, self._marks) for line in leaders]
-        for wanted in (True, False):
-            for (dx, dy, align), line, is_clear in zip(off, leaders, clear, strict=True):
-                if is_clear == wanted and self._said(draw, place.x + dx, place.y + dy, text, colour, align):
-                    draw.line(*line, current.control)
-                    draw.keep_clear(*line)
-                    return
-
-    def _said(
-        self,
-        draw: Draw,
-        x: float,
-        y: float,
-        text: str,
-        colour: QColor,
-        align: Align,
-        role: Role = "caption_medium",
-        over: float = 0.0,
-    ) -> bool:
-        """A name where nothing stands, ``over`` pixels above the panel at most; the dotted line of the knee
-        and the grid give way to it.
-        """
-        rect = draw.rect_of(x, y, text, role, align)
-        if not self.panel.rect.adjusted(0, -over, 0, 0).contains(rect) or not draw.free(rect):
-            return False
-        for tick in self.panel.y.ticks[1:]:
-            row = self.panel.py(tick)
-            if rect.top() < row < rect.bottom():
-                draw.fill(QRectF(rect.left() - 2, round(row) - 2, rect.width() + 4, 4), draw.theme.canvas)
-        if rect.left() - 2 < self._knee < rect.right() + 2:
-            draw.fill(QRectF(round(self._knee) - 2, rect.top(), 4, rect.height()), draw.theme.canvas)
-        draw.text(x, y, text, colour, role=role, align=align)
-        return True
+        names.along(text, tried, slope, places)
 
     @property
     def _knee(self) -> float:
@@ -349,16 +283,16 @@ class Roofline(Pane):
             return math.nan
         return self.panel.px(self.x_axis.place(self.data.roofs.peak / self.data.roofs.bandwidth))
 
-    def _left_out(self, draw: Draw, data: RooflineData) -> None:
+    def _left_out(self, names: RooflineNames, data: RooflineData) -> None:
         """What takes time and computes nothing, in words at the lower right."""
-        rect, parts = self.panel.rect, []
+        draw, rect, parts = names.draw, self.panel.rect, []
         beside = rect.right() - self._knee - draw.theme.px(16)  # the names keep off the line there
         room = beside if beside >= 0.3 * rect.width() else 0.6 * rect.width()
         mark = self.words("plots.roofline.list_mark")
         for phase in ("prefill", "decode"):
             found = [(key, share) for name, key, share in data.left_out if name == phase and share >= 0.005]
             if found:
-                names = [
+                told = [
                     self.words(
                         "plots.roofline.name_share",
                         name=self.words(f"operators.{key}"),
@@ -366,13 +300,13 @@ class Roofline(Pane):
                     )
                     for key, share in sorted(found, key=lambda pair: -pair[1])
                 ]
-                names[0] = self.words(f"plots.roofline.left_out_{phase}", names=names[0])
-                parts += wrapped(names, mark, lambda text: draw.width(text, "caption") <= room)
+                told[0] = self.words(f"plots.roofline.left_out_{phase}", names=told[0])
+                parts += wrapped(told, mark, lambda text: draw.width(text, "caption") <= room)
         lines = [self.words("plots.roofline.left_out"), *parts] if parts else []
         y = rect.bottom() - draw.theme.px(10) - draw.theme.px(15) * len(lines)
         for line in lines:
             text = draw.elided(line, room)
-            self._said(draw, rect.right() - 3, y, text, draw.theme.ink3, "right", "caption")
+            names.said(rect.right() - 3, y, text, draw.theme.ink3, "right", "caption")
             y += draw.theme.px(15)
 
     # -- reading ---------------------------------------------------------------------------------

@@ -49,13 +49,15 @@ def around(far: float) -> tuple[tuple[float, float, Align], ...]:
         (-far, -far * 0.6, "right"),
         (far * 0.3, far, "left"),
         (-far * 0.3, far, "right"),
+        (0.0, -far, "centre"),
+        (0.0, far, "centre"),
     )
 
 
 def leader(place: Place, dx: float, dy: float) -> tuple[float, float, float, float]:
     """A line from the edge of a point to a name that stands so far off."""
     length = math.hypot(dx, dy)
-    share, end = place.radius / length, 1 - 4 / length
+    share, end = place.radius / length, 1 - (9 if dx == 0 else 4) / length
     return place.x + dx * share, place.y + dy * share, place.x + dx * end, place.y + dy * end
 
 
