@@ -16,7 +16,7 @@ import numpy as np
 from core.errors import InvalidScenario, Problem
 from core.latency.textbook import TextbookPlan
 from core.memory.build import build_ledger
-from core.memory.capacity import capacity, starts
+from core.memory.capacity import at_least, capacity, starts
 from core.pauses import pause
 from core.quantities import EXPECTED
 from core.serving.cache_pool import cache_pool, endless
@@ -33,6 +33,7 @@ from core.serving.step_table import StepTable
 from core.serving.trace import Trace
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
+from core.words import counted
 
 _MOST_SEQUENCES = 4096  # of one replica, where the engine sets no limit
 _MOST_BUDGET = 10**7
@@ -55,7 +56,8 @@ class Run:
     """One simulation.  ``steps`` carries it on, ``result`` says what is known so far.
 
     Leaving the iterator cancels the run.  Raises InvalidScenario with ``simulate.does_not_start`` for
-    a service that has no room for a request.
+    a service that has no room for a request, ``simulate.not_all_at_once`` for one that takes all of its
+    users at once and has no room for them.
     """
 
     def __init__(self, scenario: Scenario, trace: Trace | None = None, quantile: int = EXPECTED) -> None:
@@ -65,7 +67,7 @@ class Run:
             # what all prompts begin with is read for each.
             scenario = with_values(scenario, {"workload.shared_prefix_tokens": 0})
         if not starts(scenario):
-            raise InvalidScenario(Problem("simulate.does_not_start", ("deployment.accelerators",)))
+            raise InvalidScenario(_no_start(scenario))
         self.scenario, self.trace = scenario, trace
         self.records = Records()
         service = prepare(scenario)
@@ -285,6 +287,14 @@ class _Server:
     collide: float = 0.0  # s by which users who start together wait for each other's prompts
     half_step: float = 0.0  # s of the step that runs when it comes
     crowded: bool = False  # users wait for room besides
+
+
+def _no_start(scenario: Scenario) -> Problem:
+    """Why the service does not come up."""
+    users = at_least(scenario)
+    if users == 1:
+        return Problem("simulate.does_not_start", ("deployment.accelerators",))
+    return Problem("simulate.not_all_at_once", ("workload.users",), {"users": counted("units.users", users)})
 
 
 def _server(service: Service, steady: LoadCurve | None) -> _Server | None:

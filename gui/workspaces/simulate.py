@@ -277,15 +277,16 @@ class SimulateWorkspace(WorkPage):
         if self.tab == "load" and self._active:
             self._begin_study()
 
-    def _on_run_failed(self, _problems: tuple[Problem, ...]) -> None:
+    def _on_run_failed(self, problems: tuple[Problem, ...]) -> None:
         self.shot = self.study = None
         self.pages.clear()
         self.strip.show_cards(content.empty_cards(self._words("cards.does_not_start"), self._words))
         self._set_stale(False)
         self._end_work()
-        self.heading.say(
-            self._words("simulating.does_not_start"), self._words("simulating.does_not_start_why")
-        )
+        why = self._words("simulating.does_not_start_why")
+        if problems and problems[0].code != "simulate.does_not_start":
+            why = self._words.problem(problems[0])
+        self.heading.say(self._words("simulating.does_not_start"), why)
 
     def _on_study(self, found: Study) -> None:
         self.study = found

@@ -16,6 +16,7 @@ from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
 from core.errors import InvalidScenario
 from core.estimator import estimate
+from core.files import scenario_file
 from core.memory.build import plan_memory
 from core.quantities import EXPECTED
 from core.serving.answer_share import AnswerShare
@@ -27,6 +28,7 @@ from core.spec.change import with_values
 from core.spec.engine import Engine
 from core.spec.scenario import Scenario
 from core.spec.workload import Workload
+from core.words import Words
 
 
 def service(**changes):
@@ -401,6 +403,17 @@ def test_what_does_not_start_is_said():
     with pytest.raises(InvalidScenario) as caught:
         simulate(scenario)
     assert caught.value.problems[0].code == "simulate.does_not_start"
+
+
+def test_users_of_a_static_batch_need_room_at_once(samples):
+    """Two of eight have room by the plain rules: not one request is what is missing."""
+    scenario = with_values(scenario_file.load(samples[0]), {"engine.name": "textbook"})
+    with pytest.raises(InvalidScenario) as caught:
+        simulate(scenario)
+    (problem,) = caught.value.problems
+    assert problem.code == "simulate.not_all_at_once"
+    assert "8 users" in Words("en").problem(problem)
+    simulate(with_values(scenario, {"workload.users": 2, "simulation.requests": 20}))
 
 
 def test_percentiles_hold_the_truth_as_often_as_they_say():
