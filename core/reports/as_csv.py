@@ -1,7 +1,4 @@
-"""A report as CSV: one row a number, in its unit, full precision.
-
-A text that a spreadsheet would take for a formula is led by an apostrophe (OWASP, CSV injection).
-"""
+"""A report as CSV: one row a number, in its unit, full precision."""
 
 import csv
 import io
@@ -11,19 +8,14 @@ from core.explain.derivation import derive
 from core.explain.figures import Unit
 from core.explain.ledger_names import line_name
 from core.planning.compare import cost_values, difference_table
+from core.reports.cells import harmless
 from core.reports.comparison import Comparison, compared
 from core.reports.content import CARDS, metric_title, metric_values, said
 from core.reports.plots import pictures_of
 from core.results import Estimate
 from core.words import Words
 
-_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _SI: dict[Unit, str] = {"s": "s", "GiB": "B", "tok/s": "tok/s", "1/s": "1/s", "tokens": "tokens", "count": ""}
-
-
-def harmless(text: str) -> str:
-    """The text as a cell that no spreadsheet computes."""
-    return f"'{text}" if text.lstrip(" ").startswith(_STARTS) else text
 
 
 def _cell(value: object) -> object:

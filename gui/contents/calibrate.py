@@ -1,7 +1,7 @@
 """What the pages for calibrating and diagnosing say."""
 
-from core.evidence.calibrate import CalibrationResult
-from core.evidence.calibration_told import told
+from typing import TYPE_CHECKING
+
 from core.evidence.diagnose import Diagnosis, Suspect
 from core.evidence.runs_told import shown_figure
 from core.units import three_digits
@@ -9,10 +9,13 @@ from core.words import Words, percent
 from gui.contents.validate import between
 from gui.widgets.grid_table import Cell, Column, Row
 
+if TYPE_CHECKING:
+    from core.evidence.calibrate import CalibrationResult
+
 _DASH = "–"
 
 
-def calibration_headline(found: CalibrationResult, words: Words) -> str:
+def calibration_headline(found: "CalibrationResult", words: Words) -> str:
     """What fitting has brought, or the first reason why not."""
     if found.calibration is None:
         return words.phrase(found.refused[0]) if found.refused else words("validating.calibrate.refused")
@@ -20,7 +23,7 @@ def calibration_headline(found: CalibrationResult, words: Words) -> str:
     return words("validating.calibrate.done", before=before, after=after)
 
 
-def factor_table(found: CalibrationResult, words: Words) -> tuple[list[Column], list[Row]]:
+def factor_table(found: "CalibrationResult", words: Words) -> tuple[list[Column], list[Row]]:
     """Each factor before and after, and how surely the runs tell it."""
     columns = [
         Column(words("cli.calibrate.columns.factor"), stretch=True),
@@ -49,8 +52,10 @@ def factor_table(found: CalibrationResult, words: Words) -> tuple[list[Column], 
     return columns, rows
 
 
-def plan(found: CalibrationResult, words: Words) -> list[str]:
+def plan(found: "CalibrationResult", words: Words) -> list[str]:
     """The runs to make next."""
+    from core.evidence.calibration_told import told  # with the fit, which the page opens without
+
     return [words.phrase(told(one)) for one in found.next]
 
 

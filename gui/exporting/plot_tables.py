@@ -14,7 +14,7 @@ from core.planning.curves import WorkloadCurves
 from core.planning.request_life import RequestLife
 from core.planning.started import Started
 from core.quantities import EXPECTED, HIGH, LOW, FloatArray
-from core.reports.as_csv import harmless
+from core.reports.cells import harmless
 from core.results import Estimate
 from core.units import memory_size, memory_unit, show_tokens
 from core.words import Words

@@ -1,4 +1,7 @@
-"""What the Validate workspace has worked out off the interface thread: boards, causes, fits, diagnoses."""
+"""What the Validate workspace has worked out off the interface thread: boards, causes, fits, diagnoses.
+
+Readers and the fit are loaded when they are asked for: the workspace opens the sooner.
+"""
 
 import gc
 import time
@@ -6,21 +9,18 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.errors import InferometerError
 from core.estimator import estimate
-from core.evidence.calibrate import CalibrationResult, calibrate
-from core.evidence.calibration_made import name_of
 from core.evidence.causes import Cause, differs, looked_for
 from core.evidence.diagnose import Diagnosis, Observed, diagnose
 from core.evidence.kept_runs import Entry, by_setting, entries_at
 from core.evidence.operator_pairs import OperatorRow, rows_of_run
 from core.evidence.pairing import Comparison, Pair, pair_runs
 from core.evidence.readers.common import Reading, together
-from core.evidence.readers.detect import read_files, read_text
 from core.evidence.run import Run
 from core.evidence.run_scenario import described, that_starts
 from core.memory.capacity import Change
@@ -29,6 +29,9 @@ from core.spec.change import get_value, with_values
 from core.spec.scenario import Scenario
 from gui.kept.runs import MANY
 from gui.work.boards import Board, Names, Points, Suggestion
+
+if TYPE_CHECKING:
+    from core.evidence.calibrate import CalibrationResult
 
 _FIRST, _PORTION = 64, 500  # runs that are paired together: at first, at most
 _SLICE_S = 0.006  # that a portion may take, about
@@ -209,11 +212,14 @@ def operators(pair: Pair) -> Iterator[tuple[OperatorRow, ...]]:
 
 def calibrated(
     entries: Sequence[Entry], base: Scenario, folder: Path | None
-) -> Iterator[CalibrationResult | None]:
+) -> "Iterator[CalibrationResult | None]":
     """Fit to runs as the profile alone predicts them, under the name of what they ran on.
 
     Raises InferometerError.
     """
+    from core.evidence.calibrate import calibrate
+    from core.evidence.calibration_made import name_of
+
     plain = base.model_copy(update={"engine": base.engine.model_copy(update={"calibration": ""})})
     pairs: list[Pair] = []
     for at in range(0, len(entries), _PORTION):
@@ -233,6 +239,8 @@ def diagnosed(scenario: Scenario, of: Pair | None, observed: dict[Observed, floa
 
 def readings(paths: Sequence[Path], text: str, name: str) -> Iterator[Reading | None]:
     """What files, or a pasted text, hold."""
+    from core.evidence.readers.detect import read_files, read_text
+
     found = [read_text(text, name)] if text else []
     for path in paths:
         found.append(read_files([path]))

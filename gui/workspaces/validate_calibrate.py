@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, 
 
 from core.catalog.calibrations import calibration_named
 from core.errors import InferometerError, Problem
-from core.evidence.calibrate import CalibrationResult
 from core.evidence.kept_runs import Entry
 from core.explain.calibration_state import calibration_status
 from core.files import calibration_file
@@ -26,6 +25,7 @@ from gui.work.validation import calibrated
 from gui.workspaces.parts import Ground
 
 if TYPE_CHECKING:
+    from core.evidence.calibrate import CalibrationResult
     from gui.workspaces.registry import Context
 
 _LONGEST_NAME = 60
@@ -115,14 +115,14 @@ class CalibratePage(Ground):
         self.title.setText(self._words.phrase(counted("validating.calibrate.working", len(chosen))))
         self.work.start(lambda: calibrated(chosen, scenario, folder))
 
-    def _on_result(self, result: CalibrationResult) -> None:
+    def _on_result(self, result: "CalibrationResult") -> None:
         self._show(result)
 
     def _on_failed(self, problems: Sequence[Problem]) -> None:
         self._show(None)
         self.title.setText(self._words.problem(problems[0]) if problems else "")
 
-    def _show(self, result: CalibrationResult | None) -> None:
+    def _show(self, result: "CalibrationResult | None") -> None:
         self.result, words = result, self._words
         fitted = result.calibration if result is not None else None
         self.title.setText(

@@ -11,7 +11,6 @@ import resources
 from core.errors import InferometerError, Problem
 from core.evidence.kept_runs import Entry
 from core.evidence.readers.common import Reading, together
-from core.evidence.readers.detect import read_text
 from core.evidence.run_files import runs_csv, runs_jsonl
 from core.files.atomic import write_atomic
 from core.files.user_folders import home_folder
@@ -52,6 +51,8 @@ class RunsInOut(QObject):
 
     def show_example(self) -> None:
         """Take the examples in, as what they are."""
+        from core.evidence.readers.detect import read_text  # the workspace opens without the readers
+
         read = (read_text(resources.read_bytes(f"data/evidence/{name}"), name) for name in EXAMPLES)
         self.take(together(read))
 

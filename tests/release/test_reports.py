@@ -20,10 +20,11 @@ from core.errors import InferometerError
 from core.estimator import estimate
 from core.files import scenario_file
 from core.planning.compare import difference_table
-from core.reports.as_csv import harmless, report_csv
+from core.reports.as_csv import report_csv
 from core.reports.as_html import _with_links, report_html, without_stops
 from core.reports.as_markdown import report_markdown
 from core.reports.as_xlsx import report_xlsx
+from core.reports.cells import harmless
 from core.reports.comparison import Comparison, Series, compared
 from core.reports.content import report_of
 from core.reports.svg import Chart, Curve, draw, ticks

@@ -2,6 +2,9 @@
 
 import json
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from gui.work.boards import WITHIN
 from tests.window.test_validate import settle, shown
 
 __all__ = ["shown"]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("value", [0.0093, 0.022, 0.999, 41.0, 7300.0])
@@ -44,3 +48,16 @@ def test_both_axes_of_every_picture_have_a_name(shown, qtbot) -> None:
             [Words(language)(f"validating.plot.{key}", unit="ms") for key in ("y_measured", "y_error")]
         )
         assert "validating" not in said
+
+
+def test_the_workspace_is_loaded_without_readers_and_fit() -> None:
+    """They are for later: opening pays for none of it."""
+    late = "evidence.readers.detect evidence.calibrate reports.as_csv"
+    code = (
+        "import sys, gui.workspaces.validate; "
+        f"print([n for n in '{late}'.split() if f'core.{{n}}' in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stdout.strip() == "[]", done.stderr
