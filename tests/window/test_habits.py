@@ -589,12 +589,13 @@ def test_pins_alone_are_no_unsaved_work(
 
 def test_nothing_of_this_is_imported_before_the_window_is_painted() -> None:
     """The start pays for none of it."""
-    late = "habits whats_this user_presets pin_store palette palette_question dialogs.presets"
+    late = "frame.habits frame.whats_this kept.user_presets kept.pins palette.box dialogs.presets"
     code = (
         "import sys; from gui.app import application, start; app = application(); "
         "window = start(app, None).window; "
         f"print([n for n in '{late}'.split() if f'gui.{{n}}' in sys.modules])"
     )
+    assert all((ROOT / "gui" / f"{name.replace('.', '/')}.py").is_file() for name in late.split())
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
     )
