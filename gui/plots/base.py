@@ -191,8 +191,14 @@ class PlotPane(Pane):
             return
         self._empty = self.missing(curves, estimate)
         if not self._dragging:
-            self.fit_axes(curves, estimate)
+            self._fit(curves, estimate)
         self._layout()
+
+    def _fit(self, curves: WorkloadCurves, estimate: Estimate) -> None:
+        if self._empty:
+            self._clear_axes()
+        else:
+            self.fit_axes(curves, estimate)
 
     def measured_at(self, marks: Marks) -> list[tuple[Panel, FloatArray, FloatArray]]:
         """Where measured runs stand: x and y in the units of each panel; nowhere unless a plot says so."""
@@ -207,7 +213,7 @@ class PlotPane(Pane):
         """Curves of other scenarios behind the own; at most three."""
         self.ghosts = ghosts[:_MAX_GHOSTS]
         if self.curves is not None and self.estimate is not None:
-            self.fit_axes(self.curves, self.estimate)
+            self._fit(self.curves, self.estimate)
         self._layout()
 
     def legend(self) -> str:
@@ -352,7 +358,7 @@ class PlotPane(Pane):
         self.lines.let_go()
         self.drag_finished.emit()
         if self.curves is not None and self.estimate is not None:
-            self.fit_axes(self.curves, self.estimate)
+            self._fit(self.curves, self.estimate)
             self._layout()
 
     def _step(self, step: str) -> None:

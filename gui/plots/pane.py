@@ -115,7 +115,13 @@ class Pane(QWidget):
     def show_empty(self, *lines: str) -> None:
         """Axes only, with what is needed and why."""
         self._empty = lines
+        self._clear_axes()
         self._layout()
+
+    def _clear_axes(self) -> None:
+        """As before anything was shown: numbers of what was there before would be of nothing."""
+        for panel in self.area.panels:
+            panel.x = panel.y = UNIT
 
     def set_stale(self, stale: bool) -> None:
         """The curves are older than the scenario."""

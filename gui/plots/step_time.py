@@ -17,6 +17,7 @@ from gui.widgets import paint
 
 _TITLE, _CAPTION, _BAR, _HEAD = 20, 16, 28, 24
 _ROW, _SMALL_ROW = 28, 24
+_EMPTY_TOP, _EMPTY_LINE = 60, 18  # of what stands there instead of steps
 _COSTS = 28  # the line below both phases, and the gap above it
 _SIDE_BY_SIDE = 820  # pixels above which both phases stand beside each other
 _GAP_ACROSS, _GAP_DOWN = 32, 20
@@ -393,8 +394,10 @@ class StepTime(QWidget):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """What both phases need."""
+        """What both phases need, or the lines that stand instead of them."""
         t = theme()
+        if self._empty:
+            return t.px(_EMPTY_TOP + _EMPTY_LINE * len(self._empty))
         highs = [view.wanted_height() for view in self.phases]
         top = t.px(_CAPTION + 8) if self._note else 0
         top += t.px(_COSTS)
@@ -439,8 +442,8 @@ class StepTime(QWidget):
             if self._note:
                 line = QRectF(0, 0, self.width(), t.px(_CAPTION))
                 paint.text(painter, line, self._note, t.font("caption_medium"), t.ink2)
-            y = t.px(60)
+            y = t.px(_EMPTY_TOP)
             for text in self._empty:
-                line = QRectF(0, y, self.width(), t.px(18))
+                line = QRectF(0, y, self.width(), t.px(_EMPTY_LINE))
                 paint.text(painter, line, text, t.font("caption_medium"), t.ink2, paint.CENTRE)
-                y += t.px(18)
+                y += t.px(_EMPTY_LINE)
