@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QColor, QMouseEvent
 from PySide6.QtWidgets import QWidget
 
 from core.planning.capacity_search import Trial
@@ -12,7 +12,7 @@ from core.quantities import FloatArray
 from core.units import show_count, show_limit, show_time, three_digits
 from core.words import Words, numbered
 from gui.plots.canvas import Canvas, Frame, stroke
-from gui.plots.draw import Draw
+from gui.plots.draw import Align, Draw
 from gui.plots.scales import count_axis, value_axis
 from gui.work.simulation import Study
 
@@ -97,6 +97,7 @@ class LoadCurve(Canvas):
                 draw.ring(frame.px(one.load), frame.py(y), t.warn if missed else t.curve, size=5.0, edge=1.4)
         draw.painter.restore()
         self._marks(draw, frame, study)
+        self._target_name(draw, frame, target, factor)
         self._axis(draw, frame, by)
 
     def _scale(self, value: FloatArray, target: float | None) -> tuple[str, float]:
@@ -122,8 +123,20 @@ class LoadCurve(Canvas):
             t.missed_region,
         )
         draw.line(frame.rect.left(), y, frame.rect.right(), y, t.good, 1.2, (4, 3))
+
+    def _target_name(self, draw: Draw, frame: Frame, target: float | None, factor: float) -> None:
+        """Over the line of the target, at the left if nothing stands there."""
+        if target is None:
+            return
+        t, y = draw.theme, frame.py(target * factor)
         said = self._words("simulating.curve.target", value=show_limit(target))
-        draw.text(frame.rect.left() + 4, y - t.px(8), said, t.good, role="caption_medium")
+        wide = draw.width(said, "caption_medium") + 8
+        last = max(0.0, frame.rect.width() - wide)
+        for dy in (-8, 8):
+            for share in (0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0):
+                x, row = frame.rect.left() + 4 + share * last, y + t.px(dy)
+                if draw.text_if_free(x, row, said, t.good, frame.rect, role="caption_medium"):
+                    return
 
     def _band(self, draw: Draw, frame: Frame, x: FloatArray, low: FloatArray, high: FloatArray) -> None:
         good = np.isfinite(low) & np.isfinite(high)
@@ -139,31 +152,37 @@ class LoadCurve(Canvas):
     def _marks(self, draw: Draw, frame: Frame, study: Study) -> None:
         t = draw.theme
         most = study.found.most.expected
+        own, knee = self._own(frame, study), study.knee
+        lines: list[tuple[float, QColor, tuple[float, float] | None]] = []
         if most > 0:
-            x = frame.px(most)
-            draw.flag(x, frame.rect.top() - t.px(2), self._load_text(most), frame.rect)
-            draw.line(x, frame.rect.top() + t.px(14), x, frame.rect.bottom(), t.accent)
+            draw.flag(frame.px(most), frame.rect.top() - t.px(2), self._load_text(most), frame.rect)
+            lines.append((frame.px(most), t.accent, None))
+        if own is not None:
+            lines.append((own, t.control, (3, 3)))
+        if knee >= 0:
+            lines.append((frame.px(study.trials[knee].load), t.control, (1, 2)))
+        for x, colour, dash in lines:  # all of them before the words beside them
+            draw.line(x, frame.rect.top() + t.px(14), x, frame.rect.bottom(), colour, 1.0, dash)
             draw.taken.append(QRectF(x - 1, frame.rect.top(), 2, frame.rect.height()))
-        self._own(draw, frame, study)
-        if study.knee >= 0:
-            x = frame.px(study.trials[study.knee].load)
-            draw.line(x, frame.rect.top() + t.px(14), x, frame.rect.bottom(), t.control, 1.0, (1, 2))
-            self._beside(draw, frame, x, self._words("simulating.curve.knee"), t.px(10))
+        if own is not None:
+            self._beside(draw, frame, own, self._words("simulating.curve.now"), t.px(24))
+        if knee >= 0:
+            self._beside(draw, frame, lines[-1][0], self._words("simulating.curve.knee"), t.px(10))
 
-    def _own(self, draw: Draw, frame: Frame, study: Study) -> None:
-        """Where the scenario stands."""
-        t, work = draw.theme, study.scenario.workload
+    def _own(self, frame: Frame, study: Study) -> float | None:
+        """Pixel column of the scenario's own load; None outside."""
+        work = study.scenario.workload
         own = float(work.users) if study.found.by == "users" else work.request_rate
-        if own > frame.x1:
-            return
-        x = frame.px(own)
-        draw.line(x, frame.rect.top() + t.px(14), x, frame.rect.bottom(), t.control, 1.0, (3, 3))
-        self._beside(draw, frame, x, self._words("simulating.curve.now"), t.px(24))
+        return frame.px(own) if own <= frame.x1 else None
 
     def _beside(self, draw: Draw, frame: Frame, x: float, said: str, up: float) -> None:
-        y = frame.rect.bottom() - up
-        if not draw.text_if_free(x - 4, y, said, draw.theme.ink2, frame.rect, align="right"):
-            draw.text_if_free(x + 4, y, said, draw.theme.ink2, frame.rect)
+        """A word beside its line, higher up where others stand."""
+        sides: tuple[tuple[float, Align], ...] = ((x - 4, "right"), (x + 4, "left"))
+        for row in range(6):
+            y = frame.rect.bottom() - up - row * draw.theme.px(14)
+            for left, align in sides:
+                if draw.text_if_free(left, y, said, draw.theme.ink2, frame.rect, align=align):
+                    return
 
     def _axis(self, draw: Draw, frame: Frame, by: str) -> None:
         t = draw.theme

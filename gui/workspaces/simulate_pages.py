@@ -161,9 +161,11 @@ class SimulatePages(QWidget):
         self.stale = stale
         for canvas in (self.over, self.rows, self.spread, *self.curves):
             canvas.set_strength(_STALE if stale else 1.0)
-        for part in (self.slider, self.table, *self.facts, self.copies):
+        # An effect of the table itself leaves alone what fills its frame.
+        for part in (self.slider, self.table.viewport(), *self.facts, self.copies):
             effect = QGraphicsOpacityEffect(part, opacity=_STALE) if stale else None
             part.setGraphicsEffect(effect)  # type: ignore[arg-type]
+            part.update()
 
     def show_tab(self, key: str) -> None:
         """Bring a tab into sight."""

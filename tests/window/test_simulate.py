@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QPoint
 from pytestqt.qtbot import QtBot
 
 from core.planning import capacity_search as search
@@ -349,3 +350,27 @@ def test_pictures_of_an_older_scenario_step_back(shown: SimulateWorkspace, windo
             assert abs(getattr(seen, part)() - (base + 0.4 * (whole - base))) <= 2
     shown.pages.set_stale(False)
     assert over.grab().toImage() == strong
+
+
+def test_the_table_of_percentiles_steps_back_on_the_screen_too(
+    shown: SimulateWorkspace, window: MainWindow, qtbot: QtBot
+) -> None:
+    shown.show_tab("percentiles")
+    qtbot.waitUntil(shown.settled, timeout=WAIT_MS)
+
+    def darkest() -> int:
+        """What is really painted: a grab of the widget would paint it anew."""
+        qtbot.wait(50)
+        place = shown.pages.table.viewport()
+        corner = place.mapTo(window, QPoint(0, 0))
+        seen = window.screen().grabWindow(window.winId()).toImage()
+        text = [
+            seen.pixelColor(corner.x() + x, corner.y() + y).lightness() for x in range(200) for y in range(90)
+        ]
+        return min(text)
+
+    strong = darkest()
+    shown.pages.set_stale(True)
+    assert darkest() > strong + 60
+    shown.pages.set_stale(False)
+    assert darkest() == strong
