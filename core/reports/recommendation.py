@@ -135,10 +135,14 @@ def settings(offer: Offer) -> Phrase | None:
             shown = percent(value)
         elif name == "max_model_len":
             shown = show_tokens(float(value))
-        share = percent(offer.scenario.speculative.acceptance)
+        values = {
+            "value": shown,
+            "share": percent(offer.scenario.speculative.acceptance),
+            "each": show_tokens(offer.scenario.engine.longest_request),
+        }
         key = f"recommend.settings.{path_of(name)}"
         key = numbered(key, float(value)) if name in _AT_ONCE else key
-        said = Phrase(key, {"value": shown, "share": share})
+        said = Phrase(key, values)
         found = said if found is None else Phrase("recommend.joined", {"first": found, "second": said})
     return found
 
