@@ -145,6 +145,7 @@ def _factors(text: str | None) -> Any:
 def _diagnose(options: argparse.Namespace, words: Words) -> str:
     from core.evidence.diagnose import Observed, diagnose
     from core.evidence.diagnosis_told import diagnosis_json, diagnosis_text
+    from core.explain.calibration_state import calibration_text
     from core.files.opening import open_document
 
     scenario = open_document(options.file).scenario
@@ -160,7 +161,9 @@ def _diagnose(options: argparse.Namespace, words: Words) -> str:
         figures, of, scenario = _observed(options.observed, scenario)
         observed = {**figures, **observed}
     found = diagnose(scenario, observed, of.setting if of is not None else None)
-    return diagnosis_json(found, words) if options.json else diagnosis_text(found, words, of)
+    if options.json:
+        return diagnosis_json(found, scenario, words)
+    return diagnosis_text(found, words, of) + calibration_text(scenario, words)
 
 
 def _observed(path: Path, scenario: Scenario) -> tuple[dict[Any, float], Any, Scenario]:

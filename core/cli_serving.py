@@ -97,6 +97,7 @@ def _last(states: Iterator[T]) -> T:
 
 def _simulate(options: argparse.Namespace, words: Words) -> str:
     from core.cli_progress import Told
+    from core.explain.calibration_state import calibration_text
     from core.files.atomic import write_atomic
     from core.reports.simulation import requests_csv, simulation_json, simulation_text
     from core.serving.simulator import simulate
@@ -119,7 +120,9 @@ def _simulate(options: argparse.Namespace, words: Words) -> str:
     result = simulate(scenario, _trace(options, scenario), Told(words))
     if options.csv is not None:
         write_atomic(options.csv, requests_csv(result).encode("utf-8"))
-    return simulation_json(result, words) if options.json else simulation_text(result, words)
+    if options.json:
+        return simulation_json(result, words)
+    return simulation_text(result, words) + calibration_text(scenario, words)
 
 
 def _trace(options: argparse.Namespace, scenario: Scenario) -> Any:
@@ -154,6 +157,7 @@ def _trace(options: argparse.Namespace, scenario: Scenario) -> Any:
 
 
 def _capacity(options: argparse.Namespace, words: Words) -> str:
+    from core.explain.calibration_state import calibration_text
     from core.planning import capacity_search as search
     from core.reports.capacity_found import capacity_json, capacity_text
 
@@ -168,10 +172,11 @@ def _capacity(options: argparse.Namespace, words: Words) -> str:
     curve = _last(search.latency_curve(scenario)) if options.curve else None
     if options.json:
         return capacity_json(found, words, curve, replicas)
-    return capacity_text(found, words, curve, replicas)
+    return capacity_text(found, words, curve, replicas) + calibration_text(scenario, words)
 
 
 def _recommend(options: argparse.Namespace, words: Words) -> str:
+    from core.explain.calibration_state import search_text
     from core.planning.recommend import recommend
     from core.planning.what_runs import what_runs
     from core.reports import recommendation as report
@@ -184,4 +189,4 @@ def _recommend(options: argparse.Namespace, words: Words) -> str:
     state = _last(recommend(scenario, max(0, options.verify)))
     if options.json:
         return report.recommendation_json(state, words)
-    return report.recommendation_text(state, words)
+    return report.recommendation_text(state, words) + search_text(scenario, words)

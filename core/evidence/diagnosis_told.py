@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from core.catalog.calibrations import applying
 from core.evidence.diagnose import Diagnosis, Placed, Suspect
 from core.evidence.pairs_told import cause_tree, name_of
 from core.evidence.run import Run
 from core.evidence.runs_told import shown_figure
 from core.reports.as_json import to_json
 from core.reports.as_text import table
+from core.spec.scenario import Scenario
 from core.words import Words
 
 _MOST = 6
@@ -59,13 +61,14 @@ def _row(placed: Placed, words: Words) -> list[str]:
     return [name, shown(placed.bound), middle, band, shown(placed.observed)]
 
 
-def diagnosis_json(found: Diagnosis, words: Words) -> str:
+def diagnosis_json(found: Diagnosis, scenario: Scenario, words: Words) -> str:
     """The same as one JSON object; times in s, rates in tok/s, memory in bytes."""
     return to_json(
         {
             "figures": [_placed_tree(placed, words) for placed in found.placed],
             "contradictions": [{"key": one.key, "text": words.phrase(one)} for one in found.contradictions],
             "suspects": [_suspect_tree(suspect, words) for suspect in found.suspects],
+            "calibration": None if applying(scenario) is None else scenario.engine.calibration,
         }
     )
 

@@ -4,7 +4,7 @@ from core.catalog.calibrations import applying, broken_calibration, calibration_
 from core.errors import Problem
 from core.spec.checks import LABELS
 from core.spec.scenario import Scenario
-from core.words import Phrase
+from core.words import Phrase, Words
 
 _FIELD = ("engine.calibration",)
 
@@ -33,6 +33,20 @@ def calibration_notes(scenario: Scenario) -> tuple[Problem, ...]:
     before, after = (f"{100 * share:.3g}" for share in (found.errors.before, found.errors.after))
     told: dict[str, object] = {"name": name, "runs": found.errors.runs, "before": before, "after": after}
     return (Problem("calibration.in_use", _FIELD, told, "note"),)
+
+
+def calibration_text(scenario: Scenario, words: Words) -> str:
+    """The notes as the last lines of an answer; "" where no calibration is named."""
+    return "".join(f"\n{words.problem(note)}\n" for note in calibration_notes(scenario))
+
+
+def search_text(scenario: Scenario, words: Words) -> str:
+    """The same below a search, whose offers are on many devices."""
+    found = calibration_named(scenario.engine.calibration) if scenario.engine.calibration else None
+    if found is None:
+        return calibration_text(scenario, words)
+    engine, gpu = LABELS.get(found.engine, found.engine), words.listed(found.accelerators)
+    return f"\n{words('cli.recommend.calibrated', name=found.name, engine=engine, gpu=gpu)}\n"
 
 
 def calibration_status(scenario: Scenario) -> Phrase:

@@ -84,7 +84,15 @@ def test_runs_are_validated_calibrated_and_used_by_name(home, files, samples, tm
     assert (plain["calibration"], tuned["calibration"]) == (None, "lab")
     key = "time_per_output_token_s"
     assert tuned["speed"][key]["expected"] / plain["speed"][key]["expected"] == pytest.approx(1.25, abs=0.08)
-    assert '"lab"' in run(home, "estimate", path).stdout
+    loaded = json.loads(run(home, "diagnose", path, "--tpot", "60", "--json").stdout)
+    assert loaded["calibration"] == "lab"
+    for answer in (
+        ["estimate"],
+        ["diagnose", "--tpot", "60"],
+        ["simulate", "--requests", "40"],
+        ["recommend"],
+    ):
+        assert '"lab"' in run(home, answer[0], path, *answer[1:]).stdout, answer
     elsewhere = {**home, "INFEROMETER_HOME": str(tmp_path / "empty")}
     lost = json.loads(run(elsewhere, "estimate", path, "--json").stdout)
     assert lost["calibration"] is None and "calibration.missing" in {n["code"] for n in lost["notes"]}
