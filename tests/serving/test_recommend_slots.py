@@ -112,9 +112,9 @@ def test_at_a_rate_there_is_a_slot_for_all_who_stay(wanted):
 def test_what_is_set_is_told_everywhere(wanted):
     state = last(recommend(wanted))
     best = state.offers[0]
-    assert ENGLISH.phrase(settings(best)) == "8 slots · context of 12K"
+    assert ENGLISH.phrase(settings(best)) == "8 slots · context of 12K, 1.5K each"
     text = recommendation_text(state, ENGLISH)
-    assert "8 slots · context of 12K" in text
+    assert "8 slots · context of 12K, 1.5K each" in text
     tree = json.loads(recommendation_json(state, ENGLISH))
     assert tree["offers"][0]["engine_settings"] == {"n_parallel": 8, "max_model_len": 12288}
 
