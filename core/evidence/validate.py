@@ -38,10 +38,11 @@ def predictions_of(paths: Iterable[Path]) -> tuple[Prediction, ...]:
     """Predictions of every figure of every record of the files.
 
     A file is a table of served points (.csv), or records, one JSON object a line, of memory or speed.
+    They are read in the order of their names: of a run that two of them list the first counts.
     """
     found: list[Prediction] = []
     seen: Seen = set()
-    for path in paths:
+    for path in sorted(paths, key=lambda path: path.name):
         mine = _of_points(path, seen) if path.suffix.lower() == ".csv" else _of_records(path, seen)
         found += (replace(p, file=path.name) for p in mine)
     return tuple(found)

@@ -15,6 +15,7 @@ from core.evidence.served import Case, Refused, cases_of_points
 from core.evidence.served_records import cases_of_records
 from core.evidence.speed import predict_all, runs_of
 from core.evidence.speed_predictions import predictions_of_points, predictions_of_records
+from core.evidence.validate import predictions_of
 from core.latency.factors import Factor, Factors, load_factors
 from core.quantities import EXPECTED
 from core.words import Words
@@ -280,3 +281,11 @@ def test_a_point_is_believed_as_far_as_stacks_differ():
     assert believed(stacks, 0.0 * stacks) == 1.0
     assert believed(stacks + points, others - points) == pytest.approx(0.5, abs=0.05)
     assert believed(np.array([]), np.array([])) == 0.0
+
+
+def test_files_count_the_same_in_whatever_order_they_are_named(tmp_path):
+    """Two tables list one run: the page does not hang on which is named first."""
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text(table({}), encoding="utf-8")
+    second.write_text(table({"id": f"{ROW['id']}_again"}, {"isl": "2048"}), encoding="utf-8")
+    assert predictions_of([first, second]) == predictions_of([second, first])
