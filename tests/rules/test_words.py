@@ -142,3 +142,16 @@ def test_no_text_is_put_together_before_it_is_looked_up() -> None:
 def test_a_missing_key_is_seen_and_never_raises() -> None:
     assert Words("en")("no.such.key") == "no.such.key"
     assert Words("xx").language == "en"
+
+
+def test_a_field_is_called_by_its_own_name_elsewhere() -> None:
+    """What the form calls Output is no answer in search, Explore, Compare and exports."""
+    known = texts()
+    called_so = [
+        *("palette.output", "compare.answer", "explore.at.workload.output_tokens", "export.heads.answer"),
+        *("changes.workload.output_tokens", "changes.workload.output_tokens_one"),
+    ]
+    name = known["fields.workload.output_tokens.label"].lower()
+    assert [key for key in called_so if name not in known[key].lower()] == []
+    chinese = Words("zh_CN")
+    assert [key for key in called_so if "输出" not in chinese(key)] == []

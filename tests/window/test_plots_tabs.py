@@ -334,7 +334,7 @@ def test_a_screen_reader_hears_the_whole_life(qtbot, base):
     pane = shown(RequestTimeline, qtbot, base)
     said = pane.area.accessibleDescription()
     assert "own prompt" in said
-    assert "answer" in said
+    assert "output" in said
 
 
 @pytest.mark.parametrize(
