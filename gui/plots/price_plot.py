@@ -13,7 +13,7 @@ from core.quantities import FloatArray
 from core.units import three_digits
 from gui.plots.canvas import Canvas, Frame, dots, polygon_of, rings
 from gui.plots.draw import Align, Draw
-from gui.plots.name_places import NamePlaces
+from gui.plots.name_places import NamePlaces, around, led
 from gui.plots.scales import Axis, value_axis
 from gui.theme import Role
 
@@ -25,6 +25,7 @@ _FAR_SIDES: Sides = (
     *((9, -11, "left"), (-9, -11, "right"), (9, 11, "left"), (-9, 11, "right")),
     *((0, -22, "centre"), (0, 22, "centre"), (9, -22, "left"), (-9, -22, "right"), (0, -34, "centre")),
 )  # fmt: skip
+_LED = (32.0, 44.0, 58.0, 74.0, 92.0, 112.0)  # pixels to a name at the end of a line
 _MOST_NAMES = 30
 _WIDE = 12.0  # the fastest over the slowest, from which on heights are logarithmic
 
@@ -141,7 +142,9 @@ class PricePlot(Canvas):
 
     def _names(self, draw: Draw) -> None:
         t, shown = draw.theme, self._seen
-        self._free = NamePlaces(self._frame.rect, *self._places(shown), draw.taken)
+        # Off the base line, and off the numbers at the left.
+        bounds = self._frame.rect.adjusted(4, 0, 0, -4)
+        self._free = NamePlaces(bounds, *self._places(shown), draw.taken)
         chosen_one = next((p for p in shown if p.key == self._chosen), None)
         if chosen_one is not None:
             self._chosen_name(draw, chosen_one)
@@ -182,15 +185,39 @@ class PricePlot(Canvas):
         draw.line(frame.rect.left(), base, frame.rect.right(), base, t.axis)
 
     def _chosen_name(self, draw: Draw, point: Point) -> None:
-        """Always written: further off where nothing beside it is free, at the last above the point."""
+        """Always written: further off where nothing beside it is free, with a thin line to it."""
         t, at, rect = draw.theme, self.point_of(point), self._frame.rect
         draw.dot(at.x(), at.y(), t.accent, 6.0)
-        if self._name(draw, point, t.ink, "caption_semibold", _FAR_SIDES):
+        role: Role = "caption_semibold"
+        if self._name(draw, point, t.ink, role, _FAR_SIDES) or self._led_name(draw, point, t.ink, role):
             return
-        wide = draw.width(point.label, "caption_semibold")
+        wide = draw.width(point.label, role)
         x = min(max(at.x(), rect.left() + wide / 2 + 4), rect.right() - wide / 2 - 4)
         y = max(at.y() - t.px(13), rect.top() + t.px(6))
-        self._free.take(draw.text(x, y, point.label, t.ink, role="caption_semibold", align="centre"))
+        self._free.take(draw.text(x, y, point.label, t.ink, role=role, align="centre"))
+
+    def _led_name(self, draw: Draw, point: Point, colour: QColor, role: Role) -> bool:
+        """The name at the end of the line that runs through the fewest points; False without room."""
+        at, free = self.point_of(point), self._free
+        best: tuple[int, float, float, Align, tuple[float, float, float, float]] | None = None
+        for dx, dy, align in (one for far in _LED for one in around(far)):
+            x, y = at.x() + dx, at.y() + dy
+            if not free.free(draw.rect_of(x, y, point.label, role, align)):
+                continue
+            x0, y0, x1, y1 = led(dx, dy, 4.0)
+            line = at.x() + x0, at.y() + y0, at.x() + x1, at.y() + y1
+            met = free.on_line(*line)
+            if best is None or met < best[0]:
+                best = met, x, y, align, line
+            if met == 0:
+                break
+        if best is None:
+            return False
+        _, x, y, align, line = best
+        draw.line(*line, draw.theme.control)
+        free.take_line(*line)
+        free.take(draw.text(x, y, point.label, colour, role=role, align=align))
+        return True
 
     def _name(
         self, draw: Draw, point: Point, colour: QColor, role: Role = "caption", more: Sides = ()
@@ -202,7 +229,8 @@ class PricePlot(Canvas):
         for dx, dy, align in (*_SIDES, *more):
             x, y = at.x() + dx, at.y() + dy
             if align == "centre":  # at the edges as near as it goes
-                x = min(max(x, rect.left() + half), max(rect.right() - half, rect.left() + half))
+                least = rect.left() + 4 + half
+                x = min(max(x, least), max(rect.right() - half, least))
             if self._free.free(draw.rect_of(x, y, point.label, role, align)):
                 self._free.take(draw.text(x, y, point.label, colour, role=role, align=align))
                 return True

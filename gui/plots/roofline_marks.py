@@ -8,8 +8,8 @@ from PySide6.QtCore import QPointF
 
 from core.units import show_time, three_digits
 from core.words import Words
-from gui.plots.draw import Align
 from gui.plots.log_axis import LogAxis
+from gui.plots.name_places import led
 from gui.plots.roofline_content import Dot
 
 _TERA = 1e12
@@ -40,25 +40,10 @@ def sentence(dot: Dot, words: Words) -> str:
     )
 
 
-def around(far: float) -> tuple[tuple[float, float, Align], ...]:
-    """Places a little off a point."""
-    return (
-        (far, far * 0.6, "left"),
-        (-far, far * 0.6, "right"),
-        (far, -far * 0.6, "left"),
-        (-far, -far * 0.6, "right"),
-        (far * 0.3, far, "left"),
-        (-far * 0.3, far, "right"),
-        (0.0, -far, "centre"),
-        (0.0, far, "centre"),
-    )
-
-
 def leader(place: Place, dx: float, dy: float) -> tuple[float, float, float, float]:
     """A line from the edge of a point to a name that stands so far off."""
-    length = math.hypot(dx, dy)
-    share, end = place.radius / length, 1 - (9 if dx == 0 else 4) / length
-    return place.x + dx * share, place.y + dy * share, place.x + dx * end, place.y + dy * end
+    x0, y0, x1, y1 = led(dx, dy, place.radius)
+    return place.x + x0, place.y + y0, place.x + x1, place.y + y1
 
 
 def within(axis: LogAxis, value: float) -> float:

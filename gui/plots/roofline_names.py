@@ -10,7 +10,8 @@ from PySide6.QtGui import QColor
 from core.words import Words
 from gui.plots.area import Panel
 from gui.plots.draw import Align, Draw, crosses, rising
-from gui.plots.roofline_marks import Place, around, leader, stands_on
+from gui.plots.name_places import around
+from gui.plots.roofline_marks import Place, leader, stands_on
 from gui.theme import Role
 
 _FAR = (18.0, 32.0, 46.0, 62.0, 80.0)  # pixels from a point to a name with a line to it
