@@ -34,6 +34,7 @@ ShowNotes = Callable[[str, Sequence[tuple[str, str]]], object]
 _SUBJECT, _TRACE = "file", "trace"  # a trace is opened too: the last of both is spoken of
 _OF_MODELS = (".gguf", ".safetensors")
 _CALIBRATION = ".calibration.json"
+_OF_NO_KIND = ("file.too_large", "file.unknown_kind", "importer.text_unknown")
 
 
 class Intake(QObject):
@@ -297,6 +298,8 @@ class Intake(QObject):
         self._tell("bad", self._words.sentences(said), ())
 
     def _reason(self, problem: Problem, source: str) -> str:
+        if self.wants_runs() and _is_of_no_kind(problem):
+            problem = Problem("reading.unknown")
         reason = self._words.problem(problem)
         return reason if source in reason else self._words("window.file_problem", name=source, reason=reason)
 
@@ -305,6 +308,13 @@ class Intake(QObject):
         self.told.emit()
         self._messages.drop(_TRACE)
         self._messages.tell(_SUBJECT, kind, text, [*links, own] if dismiss else list(links), passing=True)
+
+
+def _is_of_no_kind(problem: Problem) -> bool:
+    """Whether something was refused since nothing is known of it, or since it is too large for a scenario."""
+    if problem.code == "file.not_json":  # it begins with something else, or has an object a line
+        return problem.values.get("line") in (1, 2) and problem.values.get("column") == 1
+    return problem.code in _OF_NO_KIND
 
 
 def _figures(scenario: Scenario, words: Words) -> dict[str, object]:

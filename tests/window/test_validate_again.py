@@ -221,3 +221,14 @@ def test_a_chosen_group_is_kept_by_its_name_not_by_its_place(shown: Any, qtbot: 
     shown.form.choices["group"].chosen.emit("engine")
     qtbot.waitUntil(lambda: shown.view.group == "engine", timeout=WAIT_MS)
     assert shown.group == -1 and shown.view.groups, "the first engine is not what was chosen"
+
+
+@pytest.mark.parametrize("text", ["just words\n" * 3, "x y " * 2_000_000, '{"a": 1}\n' * 3], ids=len)
+def test_what_holds_no_runs_is_told_in_words_of_runs(shown: Any, tmp_path: Path, text: str) -> None:
+    """A scenario is not what is looked for here."""
+    path = tmp_path / "notes.txt"
+    path.write_text(text, encoding="utf-8")
+    window_of(shown).files.intake.take_path(path)
+    said = shown._context.messages.text_of("file")
+    assert said.startswith("notes.txt")
+    assert "benchmark tool" in said and "scenario" not in said
