@@ -70,7 +70,8 @@ class Bounds:
     first_token: FloatArray  # s, at least
     guess: FloatArray  # output tokens a second, roughly
     prompt: FloatArray  # s of one prompt, roughly
-    room: FloatArray  # requests of a copy that the memory holds, roughly
+    room: FloatArray  # requests of a copy that the memory surely holds
+    most_room: FloatArray  # requests of a copy that it holds at most
 
 
 class Load:
@@ -103,7 +104,7 @@ class Load:
         held = max(1.0, float(_cache_bytes(Identity(self._arch), cache, tokens)) / (tp * pp))
         guess, prompt = self._guess(field, peaks, place, total / reads, held, usable - needed)
         room = np.maximum(0.0, _FREE * usable - _BESIDE - needed) / held
-        return Bounds(needed, usable, per_token, first, guess, prompt, room)
+        return Bounds(needed, usable, per_token, first, guess, prompt, room, (usable - needed) / held)
 
     def _guess(
         self,

@@ -345,5 +345,5 @@ def _judged(
     value = np.where(supported, value, 0.0)
     if count > 1:
         rule = np.where(field.single, _ABSENT, rule)
-    slots = slots_on(base, place.replicas, bounds.room)
+    slots = slots_on(base, place.replicas, bounds)
     return Part(field, place, weights, cache, bounds, price, rule, value, limit, base, slots)

@@ -11,6 +11,7 @@ import numpy as np
 
 from core.memory.llama_rules import n_parallel
 from core.planning.engine_settings import Settings
+from core.planning.search_bounds import Bounds
 from core.quantities import FloatArray, as_array
 from core.spec.engine import LLAMA
 from core.spec.scenario import Scenario
@@ -57,14 +58,16 @@ def wanted_at_once(scenario: Scenario) -> int:
     return max(wanted, math.ceil(inside + _CROWDED * math.sqrt(inside)))
 
 
-def slots_on(scenario: Scenario, replicas: int, room: FloatArray) -> FloatArray | None:
-    """Slots of each copy on devices (d,) that have ``room`` for so many requests beside the weights: as many
-    as are wanted or have room; 0 and None: as the scenario sets them.
+def slots_on(scenario: Scenario, replicas: int, bounds: Bounds) -> FloatArray | None:
+    """Slots of each copy on the devices (d,) of the bounds: as many as are wanted or surely have room; 0 and
+    None: as the scenario sets them.
     """
     if scenario.engine.name not in LLAMA:
         return None
     own, wanted = at_once(scenario), min(_MOST, -(-wanted_at_once(scenario) // replicas))
     if own >= wanted or own < 1:
         return None
-    slots = as_array(np.minimum(np.floor(room), wanted))
-    return np.where(slots > own, slots, 0.0)
+    slots = np.minimum(np.floor(bounds.room), wanted)
+    if (scenario.targets.users or 0) > (wanted - 1) * replicas:  # fewer miss the target: none of them, or all
+        slots = np.where(bounds.most_room >= wanted, wanted, slots)
+    return as_array(np.where(slots > own, slots, 0.0))

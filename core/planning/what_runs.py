@@ -182,8 +182,8 @@ def _combinations(base: Scenario) -> Iterator[Combination]:
 def _slots(base: Scenario, field: Field, load: Load, place: Deployment, weights: str, cache: str) -> Settings:
     if base.engine.name not in LLAMA:
         return ()
-    room = load.bounds(field, field.peaks(weights), place, weights, cache).room
-    slots = slots_on(base, place.replicas, room)
+    bounds = load.bounds(field, field.peaks(weights), place, weights, cache)
+    slots = slots_on(base, place.replicas, bounds)
     return slot_settings(base, int(slots[0])) if slots is not None and slots[0] else ()
 
 

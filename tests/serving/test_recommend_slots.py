@@ -6,6 +6,7 @@ import math
 import pytest
 
 from core.catalog.accelerators import load_accelerator
+from core.catalog.models import load_model
 from core.estimator import estimate
 from core.files import scenario_file
 from core.planning.recommend import recommend
@@ -86,6 +87,15 @@ def test_single_cards_are_those_of_a_trial_of_every_format(wanted):
                     ):
                         meets.add(name)
     assert offered == meets
+
+
+def test_a_card_that_just_holds_all_users_is_offered(wanted):
+    """Sixteen users of Qwen3-32B in 4 bit, each with 1.5K: 24 GB hold them with a cache of 8 bits."""
+    tight = {"model": load_model("Qwen/Qwen3-32B"), "workload.users": 16, "targets.users": 16}
+    patient = {"targets.time_to_first_token_s": 20.0, "targets.time_per_output_token_ms": 100.0}
+    one = {"search.devices": ("RTX 3090", "RTX 4090"), "search.most_accelerators": 1}
+    offers = last(recommend(with_values(wanted, {**tight, **patient, **one}))).offers
+    assert {offer.device.name for offer in offers} == {"RTX 3090", "RTX 4090"}
 
 
 def test_slots_that_are_enough_stay_as_they_are(wanted):
