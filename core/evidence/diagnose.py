@@ -218,6 +218,8 @@ def _placed(figure: Observed, value: float, bound: float, point: Estimate) -> Pl
     if state == "as_estimated" and expected is not None and figure != "memory_used":
         off = expected.expected / value if rate else value / expected.expected
         said += "_high" if off > _NEAR else ""
+    elif state == "better" and expected is not None and np.isinf(expected.expected):
+        said = "diagnose.states.time.unending"  # no multiple of an endless queue can be told
     sentence = Phrase(said, {"figure": name, "ratio": ratio})
     if target is not None and value > target:
         missed = Phrase("diagnose.missed", {"target": str(show_limit(target))})

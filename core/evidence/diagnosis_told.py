@@ -1,5 +1,6 @@
 """A diagnosis as text for a terminal and as JSON."""
 
+import math
 from typing import Any
 
 from core.catalog.calibrations import applying
@@ -55,7 +56,8 @@ def _row(placed: Placed, words: Words) -> list[str]:
         return shown_figure(placed.figure, value, words)
 
     expected = placed.expected
-    band = "–" if expected is None else f"{shown(expected.low)} – {shown(expected.high)}"
+    known = expected is not None and math.isfinite(expected.low)
+    band = f"{shown(expected.low)} – {shown(expected.high)}" if expected is not None and known else "–"
     middle = "–" if expected is None else shown(expected.expected)
     name = words(f"diagnose.figures.{placed.figure}")
     return [name, shown(placed.bound), middle, band, shown(placed.observed)]

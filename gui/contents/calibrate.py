@@ -1,5 +1,6 @@
 """What the pages for calibrating and diagnosing say."""
 
+import math
 from typing import TYPE_CHECKING
 
 from core.evidence.diagnose import Diagnosis, Suspect
@@ -72,7 +73,7 @@ def placed_table(found: Diagnosis, words: Words) -> tuple[list[Column], list[Row
         expected = one.expected
         middle = _DASH if expected is None else shown_figure(one.figure, expected.expected, words)
         band = _DASH
-        if expected is not None:
+        if expected is not None and math.isfinite(expected.low):
             low, high = (shown_figure(one.figure, v, words) for v in (expected.low, expected.high))
             band = between(low, high)
         bad = one.misses or one.state in ("worse", "much_worse", "below_bound")

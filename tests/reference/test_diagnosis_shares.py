@@ -1,9 +1,12 @@
 """What a diagnosis lays to a cause is a share that the estimate really has."""
 
+import math
+
 import pytest
 
 from core.estimator import estimate
 from core.evidence.diagnose import diagnose
+from core.evidence.diagnosis_told import diagnosis_text
 from core.evidence.run import Origin, Run, Setting
 from core.evidence.run_scenario import describe
 from core.explain.symptoms import cause_weights
@@ -129,3 +132,16 @@ def test_the_settings_of_a_run_keep_the_targets_of_the_scenario(two_cards):
     assert scenario.targets == own.targets
     placed = diagnose(scenario, {"time_to_first_token": 9.0}).placed[0]
     assert placed.target == 4.0 and "4 s" in Words("en").phrase(placed.sentence)
+
+
+def test_a_time_beside_an_endless_queue_is_no_multiple_of_it(scenario):
+    crowded = with_values(scenario, {"workload.load": "requests", "workload.request_rate": 500.0})
+    found = diagnose(crowded, {"time_to_first_token": 0.5})
+    (placed,) = found.placed
+    assert placed.expected is not None and math.isinf(placed.expected.expected)
+    for language, wrong in (("en", "0 ×"), ("zh_CN", "0 倍")):
+        words = Words(language)
+        said = diagnosis_text(found, words)
+        assert words.phrase(placed.sentence) in said and wrong not in said and "– – –" not in said
+        cells = placed_table(found, words)[1][0].cells
+        assert cells[2].text == cells[3].text == "–"
