@@ -1,9 +1,9 @@
-"""A strip of 32 px for what a person should know now: kind, text, actions."""
+"""A strip of a line, or of two, for what a person should know now: kind, text, actions."""
 
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from gui import icons
@@ -11,11 +11,16 @@ from gui.theme import manager, theme
 from gui.tips import plain
 from gui.widgets import paint
 
+_LINE, _TWO_LINES = 32, 50  # pixels
+_FILLED = 0.9  # of lines that are broken between words
+_WRAPPED = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap
 _ICONS = {"bad": "circle_x", "warn": "warn", "good": "circle_tick", "info": "info"}
 
 
 class _Elided(QLabel):
-    """One line that gives way to the links behind it."""
+    """A line that gives way to the links behind it, or two."""
+
+    lines = 1
 
     def minimumSizeHint(self) -> QSize:
         """Never a reason for a wider window."""
@@ -24,7 +29,13 @@ class _Elided(QLabel):
     def paintEvent(self, event: QPaintEvent) -> None:
         """The words, shortened where there is no room."""
         with QPainter(self) as painter:
-            paint.text(painter, QRectF(self.rect()), self.text(), self.font(), theme().ink)
+            if self.lines == 1:
+                paint.text(painter, QRectF(self.rect()), self.text(), self.font(), theme().ink)
+                return
+            painter.setPen(theme().ink)
+            most = round(_FILLED * self.lines * self.width())
+            text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, most)
+            painter.drawText(QRectF(self.rect()), _WRAPPED, text)
 
 
 class MessageStrip(QWidget):
@@ -72,6 +83,7 @@ class MessageStrip(QWidget):
             button.clicked.connect(lambda _checked=False, run=run: run())
             self._layout.insertWidget(self._layout.count() - 1, button)
             self._buttons.append(button)
+        self._fit()
         self.update()
         self.show()
 
@@ -80,13 +92,29 @@ class MessageStrip(QWidget):
         self._text.clear()
         self.hide()
 
+    def _fit(self) -> None:
+        """Two lines where one would cut the text."""
+        edges, gap = self._layout.contentsMargins(), self._layout.spacing()
+        links = sum(button.sizeHint().width() + gap for button in self._buttons)
+        room = self.width() - edges.left() - edges.right() - links - gap
+        lines = 1 if self._text.fontMetrics().horizontalAdvance(self._text.text()) <= room else 2
+        if lines != self._text.lines:
+            self._text.lines = lines
+            self.updateGeometry()
+            self._text.update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Another width may take another line."""
+        super().resizeEvent(event)
+        self._fit()
+
     def sizeHint(self) -> QSize:
-        """32 px high."""
-        return QSize(400, theme().px(32))
+        """As high as its lines."""
+        return QSize(400, theme().px(_LINE if self._text.lines == 1 else _TWO_LINES))
 
     def minimumSizeHint(self) -> QSize:
         """May be narrow, never lower."""
-        return QSize(100, theme().px(32))
+        return QSize(100, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Soft ground and icon."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QGridLayout,
@@ -19,6 +20,7 @@ from gui.fields.choice_edit import Choice
 from gui.fields.segmented import Segmented
 from gui.frame.sizes import COLUMN_GAP, GUTTER, TABS
 from gui.frame.toolbar import TextTab
+from gui.plots.draw import Draw
 from gui.plots.measured_plot import MeasuredPlot
 from gui.plots.measured_scales import KINDS
 from gui.sheets.sheet import Text
@@ -32,6 +34,19 @@ TABS_IN_ORDER = ("errors", "calibrate", "diagnose", "unread")
 _SOURCES = ("serving", "engines", "local", "logs", "monitors", "tables")
 
 
+class _AsInPlots(Text):
+    """A title or a caption, painted as those of a plot are: the line of a label begins lower in scripts
+    whose letters are higher.
+    """
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """On the middle line of its height."""
+        with QPainter(self) as painter:
+            draw = Draw(painter, theme())
+            text = draw.elided(self.text(), self.width(), self._role)
+            draw.text(0, self.height() / 2, text, getattr(theme(), self._token), role=self._role)
+
+
 class ValidatePages(QWidget):
     """``tab_chosen`` carries the key of a tab."""
 
@@ -43,8 +58,8 @@ class ValidatePages(QWidget):
         self.tab = "errors"
         self.plot = MeasuredPlot(words)
         self.groups = GridTable(words("validating.groups_title"), 30)
-        self.groups_title = Text("body_semibold", "ink")
-        self.groups_caption = Text("caption", "ink3", words("validating.groups_caption"))
+        self.groups_title = _AsInPlots("body_semibold", "ink")
+        self.groups_caption = _AsInPlots("caption", "ink3", words("validating.groups_caption"))
         self.run = RunDetail(words)
         self.beside = Beside(words)
         self.causes = self.beside.causes
