@@ -46,6 +46,10 @@ class MemoryNames:
         draw.taken.append(QRectF(rect.left(), y - 1, rect.width(), 2))
         first = len(draw.taken)
         self._own_label(curves.memory)
+        if curves.memory.full_at <= panel.x.end:
+            ring = self._end(curves.memory)
+            if ring[1] > y + 1:
+                draw.taken.append(QRectF(ring[0] - 5, ring[1] - 5, 10, 10))
         budget = self.words("plots.memory_over_users.budget")
         for middle in (row, y + current.px(9)):
             if draw.text_if_free(
@@ -105,7 +109,8 @@ class MemoryNames:
             return
         (middle, y), half = self._end(line), draw.width(text, "caption_semibold") / 2
         row = y - current.px(11)
-        for left in (middle - half, middle - 8, middle - 2 * half + 8, middle + 6, middle - 2 * half - 6):
+        lefts = (middle - half, middle - 8, middle - 2 * half + 8, middle + 6, middle - 2 * half - 6)
+        for left in lefts:
             if draw.text_if_free(left, row, text, current.ink, panel.rect, role="caption_semibold"):
                 if self.ghosted:  # the lines of other scenarios give way to it
                     plate = draw.taken[-1].adjusted(-2, 1, 2, -1)
@@ -115,7 +120,9 @@ class MemoryNames:
                 return
         last = max(middle, panel.px(users_of(self.estimate)))  # of the line and of what waits
         under, right = y + current.px(10), panel.rect.right() - 2 * half - 2
-        for left, middle_row in ((min(middle + 8, right), under), (last + 8, under), (last + 12, y)):
+        beside = [(min(middle + 8, right), under), (last + 8, under), (last + 12, y)]
+        over = panel.py(self.curves.budget_bytes / memory_size()) - current.px(11)  # the budget
+        for left, middle_row in (*beside, *((left, over) for left in lefts)):
             if draw.text_if_free(left, middle_row, text, current.ink, panel.rect, role="caption_semibold"):
                 return
 
@@ -194,7 +201,8 @@ class MemoryNames:
             panel.px(stop) - panel.rect.left() - 6,
             base - panel.rect.top() - 2,
         )
-        rights = [place.right(), panel.px(users_of(self.estimate)) - 8]
+        beside = panel.px(users_of(self.estimate)) - 8
+        rights = [right for right in (place.right(), beside) if right <= place.right()]
         lowest, step = base - current.px(11), current.px(2)
         rows = [lowest - step * i for i in range(max(1, int((lowest - place.top()) // step)))]
         wide, high = draw.width(name, "caption_medium"), current.px(7)
@@ -214,6 +222,8 @@ class MemoryNames:
                 draw.fill(plate, current.ledger_tint["kv_cache"])
                 draw.text(right, lowest, name, current.ink2, role="caption_medium", align="right")
                 return
+        # Too narrow an area has its name at its foot.
+        draw.text_if_free(place.right() + 12, lowest, name, current.ink2, panel.rect, role="caption_medium")
 
     def _memory_at(self, users: float) -> float:
         """What the stack reaches there, as shown."""

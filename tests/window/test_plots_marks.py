@@ -207,3 +207,23 @@ def test_what_one_slot_holds_is_named_where_it_is_taken(
     assert pane.reading_at(5.0, pane.curves, pane.estimate).endswith(  # type: ignore[arg-type]
         pane.reading_at(1.0, pane.curves, pane.estimate).removeprefix("1 user")  # type: ignore[arg-type]
     )
+
+
+@pytest.mark.parametrize("users", [1, 2, 5])
+def test_what_one_slot_holds_is_named_in_a_low_picture_too(
+    qtbot: QtBot, scenario: Scenario, users: int
+) -> None:
+    changes = {"engine__name": "ollama", "precision__weights": "gguf_q4_k_m", "precision__kv_cache": "bf16"}
+    load = {"workload__users": users, "workload__prompt_tokens": 1024, "workload__output_tokens": 512}
+    pane = shown(MemoryOverUsers, qtbot, scenario, **changes, **load)
+    pane.resize(440, 200)
+    assert any(text.startswith("1 user at") for text in texts(pane))
+
+
+@pytest.mark.parametrize("users", [8, 20, 60, 120, 400])
+def test_the_name_of_the_cache_stands_at_its_area(qtbot: QtBot, scenario: Scenario, users: int) -> None:
+    pane = shown(MemoryOverUsers, qtbot, scenario, workload__users=users)
+    assert isinstance(pane, MemoryOverUsers) and pane.curves is not None
+    name = texts(pane).get("KV cache")
+    if name is not None:
+        assert name[0] < pane.panel.px(pane.curves.memory.full_at) + 12
