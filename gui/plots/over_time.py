@@ -236,8 +236,9 @@ class OverTime(Canvas):
         unit, factor = marks.scale
         target = self.shot.scenario.targets.time_to_first_token_s
         title = self._words("simulating.first_token", unit=unit)
-        if marks.each > 1:
-            said = self._words("simulating.points_of", n=show_count(marks.each))
+        behind = f"{marks.each:.2g}" if marks.each < 10 else show_count(marks.each)
+        if behind != "1":
+            said = self._words("simulating.points_of", n=behind)
             title = f"{title.split(' · ')[0]} · {said}"
         self._title(draw, frame, title)
         if marks.squares:

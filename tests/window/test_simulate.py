@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint
+from PySide6.QtGui import QPainter, QPixmap
 from pytestqt.qtbot import QtBot
 
 from core.planning import capacity_search as search
@@ -19,6 +20,7 @@ from core.words import Words
 from gui.contents.simulate import cards, load_runs
 from gui.frame.window import MainWindow
 from gui.plots import time_axis
+from gui.plots.draw import Draw
 from gui.theme import theme
 from gui.work import simulation
 from gui.work.background import Work
@@ -374,3 +376,20 @@ def test_the_table_of_percentiles_steps_back_on_the_screen_too(
     assert darkest() > strong + 60
     shown.pages.set_stale(False)
     assert darkest() == strong
+
+
+@pytest.mark.parametrize(("each", "said"), [(1.0, ""), (1.02, ""), (1.3, "1.3"), (3.0, "3"), (41.6, "42")])
+def test_how_many_requests_a_point_stands_for_is_never_rounded_to_one(
+    shown: SimulateWorkspace, monkeypatch: pytest.MonkeyPatch, each: float, said: str
+) -> None:
+    over = shown.pages.over
+    over.grab()
+    assert over._marks is not None
+    monkeypatch.setattr(over, "_marks", replace(over._marks, each=each))
+    titles: list[str] = []
+    monkeypatch.setattr(over, "_title", lambda _draw, _frame, title: titles.append(title))
+    picture = QPixmap(over.size())
+    with QPainter(picture) as painter:
+        over._first_words(Draw(painter, theme()))
+    assert (f"one point for {said} requests" in titles[0]) == bool(said)
+    assert ("one point for" in titles[0]) == bool(said)
