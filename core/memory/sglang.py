@@ -120,6 +120,7 @@ def plan(scenario: Scenario) -> MemoryPlan:
         batched_tokens=set_by_size.chunk,
         copies=layout.attention_copies,
         slots=state_slots(scenario, pool, demand),
+        batch=engine.max_num_seqs,
         token_pool=kv_part(scenario, pool) if demand.state_bytes else None,
     )
 
@@ -155,7 +156,7 @@ def _table(engine: Engine, demand: CacheDemand, pool: int, length: int) -> int:
 def state_slots(scenario: Scenario, pool: int, demand: CacheDemand) -> int | None:
     """Recurrent states kept at once; None where the model has none."""
     if not demand.state_bytes:
-        return scenario.engine.max_num_seqs
+        return None
     slots = (pool - kv_part(scenario, pool)) // demand.state_bytes - 1
     return max(0, min(slots, scenario.engine.max_num_seqs or slots))
 

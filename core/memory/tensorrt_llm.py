@@ -75,6 +75,7 @@ def plan(scenario: Scenario) -> MemoryPlan:
         replicas=scenario.deployment.replicas,
         batched_tokens=tokens,
         copies=layout.attention_copies,
+        batch=batch,
     )
 
 

@@ -71,12 +71,14 @@ def _settings(point: Estimate) -> Iterator[Move]:
     yield from _model_length(point)
     yield from chunks(scenario)
     yield from _slots(point)
-    if point.speed is not None and engine.max_num_seqs is not None and engine.name in SERVERS:
+    # TensorRT-LLM calls them its batch, and takes that where both are set.
+    field = "max_batch_size" if engine.name == "trtllm" and engine.max_batch_size else "max_num_seqs"
+    if point.speed is not None and getattr(engine, field) is not None and engine.name in SERVERS:
         seqs = batch_limits(engine, scenario.accelerator)[0]
         wanted = 2 ** int(np.ceil(np.log2(max(2.0, min(point.speed.users, 1e5)))))
         if seqs < point.speed.users:
             title = Phrase("advice.titles.sequences", {"n": f"{wanted:,}"})
-            yield Move("sequences", title, (Change("engine.max_num_seqs", wanted),), 1)
+            yield Move("sequences", title, (Change(f"engine.{field}", wanted),), 1)
     yield from _as_many_as_fit(point)
 
 

@@ -134,3 +134,25 @@ def test_a_limit_is_told_by_the_name_that_its_engine_gives_it(engine: str, optio
     several = with_values(one, {"engine.name": engine, "engine.n_parallel": 16})
     (refused,) = [p for p in check(several) if p.code == "request_beyond_slot"]
     assert f"16 slots ({option})" in WORDS.problem(refused)
+
+
+@pytest.mark.parametrize(
+    ("engine", "setting", "option"),
+    [
+        ("vllm", "max_num_seqs", "max_num_seqs"),
+        ("sglang", "max_num_seqs", "max_running_requests"),
+        ("trtllm", "max_batch_size", "max_batch_size"),
+        ("trtllm", "max_num_seqs", "max_batch_size"),
+    ],
+)
+def test_a_full_batch_is_no_full_cache(engine: str, setting: str, option: str) -> None:
+    """A server that may run one request has room for more: a larger batch is advised, not more memory."""
+    given = {"engine.name": engine, "engine.version": "", "precision.weights": "fp8", f"engine.{setting}": 1}
+    load = {"workload.users": 4, "workload.prompt_tokens": 1024, "workload.output_tokens": 512}
+    point = estimate(with_values(scenario("RTX 4090"), {**given, **load}))
+    assert point.capacity.at_once == 1 and point.capacity.max_users > 4
+    assert what_is_short(point.scenario, point.capacity) == "batch"
+    assert f"({option})" in WORDS.phrase(point.verdict.headline)
+    found = {s.key: s for s in advise(point.scenario, point, most=100)}["sequences"]
+    assert [(c.path, c.value) for c in found.changes] == [(f"engine.{setting}", 4)]
+    assert found.estimate.capacity.at_once >= 4
