@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from core.catalog.calibrations import applying
 from core.estimator import estimate
 from core.explain.engine_notes import not_measured
 from core.memory.capacity import Change
@@ -323,6 +324,7 @@ def _offer(offer: Offer) -> dict[str, Any]:
         "usd_per_hour": offer.usd_per_hour,
         "usd_per_million_tokens": offer.usd_per_million_tokens,
         "measured": not_measured(offer.scenario) is None,
+        "calibration": applied.name if (applied := applying(offer.scenario)) is not None else None,
         "missed": list(offer.missed),
         "pareto": offer.on_frontier,
     }

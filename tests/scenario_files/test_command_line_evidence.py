@@ -93,6 +93,9 @@ def test_runs_are_validated_calibrated_and_used_by_name(home, files, samples, tm
         ["recommend"],
     ):
         assert '"lab"' in run(home, answer[0], path, *answer[1:]).stdout, answer
+    offers = json.loads(run(home, "recommend", path, "--json").stdout)["offers"]
+    assert {o["calibration"] for o in offers if o["device"] == "RTX 4090"} == {"lab"}
+    assert {o["calibration"] for o in offers if o["device"] == "L40S"} == {None}
     elsewhere = {**home, "INFEROMETER_HOME": str(tmp_path / "empty")}
     lost = json.loads(run(elsewhere, "estimate", path, "--json").stdout)
     assert lost["calibration"] is None and "calibration.missing" in {n["code"] for n in lost["notes"]}
