@@ -304,10 +304,9 @@ def test_the_handle_of_a_plot_edits_the_scenario(
 ) -> None:
     plot = compare.body.plots[1]
     before = window.document.scenario.workload.users
-    qtbot.keyClick(plot.area, Qt.Key.Key_Right)
+    with qtbot.waitSignal(window.estimation.curves_ready, timeout=10_000):  # at once
+        qtbot.keyClick(plot.area, Qt.Key.Key_Right)
     assert window.document.scenario.workload.users == before + 1
-    with qtbot.waitSignal(window.estimation.curves_ready, timeout=10_000):
-        pass
     assert plot.series[0].estimate.scenario.workload.users == before + 1
     assert plot.series[1].estimate.scenario.workload.users == before * 2
 
