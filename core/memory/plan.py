@@ -70,6 +70,7 @@ class MemoryPlan:
     def cache_bytes(self, users: float, tokens: int, prefix: int) -> int:
         """Bytes of the cache that ``users`` requests of ``tokens`` fill, a common prefix once.
 
+        Requests for which there is no place wait outside.
         A mean number of users between two whole ones takes the straight line between these.
         """
         each = int(self.demand.request_bytes(tokens, prefix))
@@ -78,6 +79,7 @@ class MemoryPlan:
         def filled(count: int) -> int:
             return self.users_on_one(count) * each + (common if count else 0)
 
+        users = min(users, self.places)
         below, above = math.floor(users), math.ceil(users)
         low = filled(below)
         total = low if above == below else low + math.ceil((users - below) * (filled(above) - low))
@@ -85,10 +87,7 @@ class MemoryPlan:
         return max(self.least_cache, most)
 
     def needed_over(self, users: Any, tokens: Any, prefix: int = 0) -> FloatArray:
-        """All bytes that a device needs; ``users`` and ``tokens`` broadcast.  As ``cache_bytes``.
-
-        Requests for which there is no place wait outside.
-        """
+        """All bytes that a device needs; ``users`` and ``tokens`` broadcast.  As ``cache_bytes``."""
         count, length = np.minimum(as_array(users), self.places), as_array(tokens)
         prefixes = np.minimum(prefix, length)
         each = self.demand.request_bytes(length, prefixes)

@@ -167,6 +167,7 @@ def memory_of_each(
 
     # A prefix differs from cell to cell, which ``needed_over`` takes as one number: the same rule here.
     def needed(users: FloatArray) -> FloatArray:
+        users = np.minimum(users, caches * plans.slots)
         below = np.floor(users)
         low, high = np.ceil(below / caches), np.ceil(np.ceil(users) / caches)
         requests = low + (users - below) * (high - low)

@@ -273,3 +273,16 @@ def test_a_count_that_the_layout_does_not_divide_shows_no_other_count(base, turn
         for column, count in enumerate(counts.values):
             assert starts[row, column] == (count % degree == 0)
     assert compare(base, grid, 32)
+
+
+@pytest.mark.parametrize("engine", ["llamacpp", "ollama"])
+@pytest.mark.parametrize(
+    "pair", [("workload.users", "workload.prompt_tokens"), ("workload.users", "engine.max_model_len")]
+)
+def test_users_without_a_slot_take_no_memory(base, engine, pair):
+    changes = LLAMA | {"engine.name": engine, "engine.version": "b6000" if engine == "llamacpp" else "0.12"}
+    scenario = with_values(base, changes | {"engine.n_parallel": 2, "workload.users": 7})
+    x, y = (axis_for(scenario, path, 12) for path in pair)
+    assert compare(scenario, explore(scenario, x, y, "memory_per_device"), 60)
+    two = with_values(scenario, {"workload.users": 2})
+    assert estimate(scenario).ledger.needed_bytes == estimate(two).ledger.needed_bytes
