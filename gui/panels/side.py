@@ -3,8 +3,8 @@
 import time
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QRect, QTimer, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
 from core.planning.suggestion import Suggestion
@@ -123,7 +123,7 @@ class Side(QObject):
         """Unfold a number; behind a rail the derivation opens over the centre."""
         self._key = key
         self.show_derivation()
-        if not self._docked and self.sender() is not self._workspace.cards:
+        if not self._docked:
             self.rail.show_current("derivation")
             self._open("derivation")
 
@@ -308,7 +308,13 @@ class Side(QObject):
         self.panel.setGeometry(QRect(rail.left() - self._width, rail.top(), self._width, rail.height()))
 
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
-        """What lies over the centre follows the window's size."""
-        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest) and not self._docked:
+        """What lies over the centre follows the window's size, and goes with Escape from anywhere below."""
+        if self._docked:
+            return False
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
             self._soon.start()
+        elif isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if event.key() == Qt.Key.Key_Escape and self.panel.isVisible():
+                self.close()
+                return True
         return False

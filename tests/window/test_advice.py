@@ -305,6 +305,21 @@ def test_in_a_small_window_a_rail_opens_the_parts_over_the_centre(
     assert side.panel.width() == 304
 
 
+def test_in_a_small_window_each_card_opens_its_working_the_chosen_one_too(
+    qtbot: QtBot, complete: MainWindow, side: Side
+) -> None:
+    complete.resize(1280, 720)
+    QApplication.processEvents()
+    cards = complete.workspace.cards.cards
+    assert cards[0].selected
+    for card in (cards[0], cards[1]):
+        qtbot.mouseClick(card, Qt.MouseButton.LeftButton)
+        assert side.panel.derivation.isVisible()
+        assert (side.key, side.rail.current) == (card.key, "derivation")
+        qtbot.keyClick(card, Qt.Key.Key_Escape)  # the focus may well be below what has opened
+        assert not side.panel.isVisible()
+
+
 @pytest.mark.parametrize(("size", "width"), [((1440, 900), 304), ((1920, 1080), 368)])
 def test_the_panel_has_the_width_of_the_design(
     complete: MainWindow, side: Side, size: tuple[int, int], width: int
