@@ -313,8 +313,9 @@ class Side(QObject):
             return False
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
             self._soon.start()
-        elif isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
-            if event.key() == Qt.Key.Key_Escape and self.panel.isVisible():
-                self.close()
-                return True
+        if event.type() != QEvent.Type.KeyPress or not self.panel.isVisible():
+            return False
+        if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            self.close()
+            return True
         return False
