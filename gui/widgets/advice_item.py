@@ -4,7 +4,7 @@ import math
 from html import escape
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPainter, QPaintEvent
+from PySide6.QtGui import QEnterEvent, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QToolTip, QWidget
 
 from core.planning.suggestion import Suggestion
@@ -35,10 +35,14 @@ class AdviceItem(QWidget):
         self._title_box = QRectF()
         self._note_box = QRectF()
         self._hovered = False
+        self._under = False  # the pointer came here, or moved here
+        self.rested_at: QPoint | None = None  # a pointer at this place did not come, it was come upon
         self.button = QPushButton(self)
+        self.button.setMouseTracking(True)
         self.button.setProperty("kind", "small")
         self.button.installEventFilter(self)
         self.button.clicked.connect(self._apply)
+        self.setMouseTracking(True)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
 
     def set_content(
@@ -141,13 +145,31 @@ class AdviceItem(QWidget):
 
     # -- pointer and focus -----------------------------------------------------------------------
 
-    def enterEvent(self, _event: QEnterEvent) -> None:
+    def enterEvent(self, event: QEnterEvent) -> None:
         """The pointer is here."""
-        self._point(True)
+        if event.globalPosition().toPoint() != self.rested_at:
+            self._come(True)
+
+    def mouseMoveEvent(self, _event: QMouseEvent) -> None:
+        """It moves: now it means this."""
+        self._come(True)
 
     def leaveEvent(self, _event: object) -> None:
         """The pointer is elsewhere."""
-        self._point(self.button.hasFocus() and self._by_keyboard)
+        self._come(False)
+
+    def _come(self, here: bool) -> None:
+        self._under = here
+        self.rested_at = None
+        self._point(here or (self.button.hasFocus() and self._by_keyboard))
+
+    def rest_pointer(self, at: QPoint) -> None:
+        """There is other content below a pointer at ``at``: it means nothing until it moves."""
+        self._under = False
+        self.rested_at = at
+        if self._hovered:
+            self._hovered = False
+            self.update()
 
     def event(self, event: QEvent) -> bool:
         """The tooltip stands below and is no wider than this: the cards show the effect meanwhile."""
@@ -167,15 +189,17 @@ class AdviceItem(QWidget):
         """The button's focus shows the effect as the pointer does."""
         if event.type() == QEvent.Type.FocusIn:
             self._by_keyboard = event.reason() in paint.KEYBOARD  # type: ignore[attr-defined]
-            self._point(self._by_keyboard or self.underMouse())
+            self._point(self._by_keyboard or self._under)
         elif event.type() == QEvent.Type.FocusOut:
             self._by_keyboard = False
-            self._point(self.underMouse())
+            self._point(self._under)
+        elif event.type() == QEvent.Type.MouseMove:
+            self._come(True)
         return False
 
     def follow_pointer(self, at: QPoint) -> None:
         """It was scrolled below a pointer that stayed at a place of the screen."""
-        self._point(self.rect().contains(self.mapFromGlobal(at)))
+        self._come(self.rect().contains(self.mapFromGlobal(at)))
 
     def _point(self, on: bool) -> None:
         if on == self._hovered:

@@ -51,6 +51,8 @@ class AdviceView(QWidget):
         self._pointed: AdviceItem | None = None
         self._in_sight = 0
         self._stale = False
+        self._changing = False
+        self._focused = 0  # the suggestion whose button had the focus before it went
         self.setObjectName("advice")
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.why = LinkButton(parent=self)
@@ -95,8 +97,14 @@ class AdviceView(QWidget):
         self._stale = False
         if self._pointed is not None:
             self._leave(self._pointed)
+        self._hold_focus()
+        self._changing = True
         self._fill()
         self._scroll.verticalScrollBar().setValue(0)
+        self._changing = False
+        for item in self._items:
+            item.rest_pointer(QCursor.pos())
+        self._give_focus_back()
 
     def offer_why(self, offered: bool) -> None:
         """Whether there are symptoms to explain."""
@@ -105,6 +113,8 @@ class AdviceView(QWidget):
     def set_stale(self, stale: bool) -> None:
         """The suggestions are older than the scenario: they are grey, and none can be taken."""
         self._stale = stale
+        if stale:
+            self._hold_focus()
         for item in self.items:
             item.set_muted(stale)
         self.update(0, 0, self.width(), theme().px(HEAD))
@@ -178,7 +188,7 @@ class AdviceView(QWidget):
 
     def _on_scrolled(self) -> None:
         """Another suggestion is below the pointer, which has not moved: Qt tells nobody."""
-        if self._scroll.viewport().underMouse():
+        if self._scroll.viewport().underMouse() and not self._changing:
             for item in self.items:
                 item.follow_pointer(QCursor.pos())
 
@@ -189,6 +199,20 @@ class AdviceView(QWidget):
                 if item.button is watched:
                     bring_into_sight(self._scroll, item)
         return False
+
+    # -- focus -----------------------------------------------------------------------------------
+
+    def _hold_focus(self) -> None:
+        """A button that is muted or goes would pass the focus on to whatever comes next in the window."""
+        for index, item in enumerate(self._items):
+            if item.button.hasFocus():
+                self._focused = index
+                self.setFocus()
+
+    def _give_focus_back(self) -> None:
+        """To the suggestion that has the place now."""
+        if self.hasFocus() and self.items:
+            self.items[min(self._focused, len(self._suggestions) - 1)].button.setFocus()
 
     # -- layout ----------------------------------------------------------------------------------
 

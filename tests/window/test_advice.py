@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QCursor, QEnterEvent, QHelpEvent
+from PySide6.QtGui import QCursor, QEnterEvent, QHelpEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
@@ -226,6 +226,43 @@ def test_what_is_scrolled_below_the_pointer_is_shown(
     monkeypatch.setattr(QCursor, "pos", lambda: second.mapToGlobal(QPoint(20, 20)))
     advice._on_scrolled()
     assert advice._pointed is second
+
+
+@pytest.mark.parametrize("by_key", [False, True])
+def test_the_focus_keeps_its_place_when_a_suggestion_is_taken(
+    qtbot: QtBot, complete: MainWindow, side: Side, by_key: bool
+) -> None:
+    complete.activateWindow()
+    qtbot.waitUntil(complete.isActiveWindow)
+    items = side.panel.advice.items
+    with qtbot.waitSignal(side.advising.ready, timeout=10_000):
+        if by_key:
+            items[1].button.setFocus(Qt.FocusReason.TabFocusReason)
+            qtbot.keyClick(items[1].button, Qt.Key.Key_Space)
+        else:
+            qtbot.mouseClick(items[1].button, Qt.MouseButton.LeftButton)
+        side.panel.advice.set_stale(True)  # as when the next ones take their time
+        assert QApplication.focusWidget() is side.panel.advice
+    assert QApplication.focusWidget() is side.panel.advice.items[1].button
+    assert complete.workspace.cards.cards[0].ghost is None
+
+
+def test_what_comes_below_a_resting_pointer_shows_nothing_until_it_moves(
+    complete: MainWindow, side: Side, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    advice, cards = side.panel.advice, complete.workspace.cards.cards
+    place = advice.items[0].mapToGlobal(QPoint(20, 20))
+    monkeypatch.setattr(QCursor, "pos", lambda: place)
+    advice.show_advice(side.advice[1:], "warn", "")
+    point_at(side, 0)  # so Qt tells that it has come upon the pointer
+    assert cards[0].ghost is None
+    at, where = QPointF(21, 20), (place + QPoint(1, 0)).toPointF()
+    none, left = Qt.KeyboardModifier.NoModifier, Qt.MouseButton.NoButton
+    for watched in (advice.items[0].button, advice.items[0]):
+        side._point(None)
+        advice.items[0].rest_pointer(place)
+        QApplication.sendEvent(watched, QMouseEvent(QEvent.Type.MouseMove, at, where, left, left, none))
+        assert cards[0].ghost is not None
 
 
 def test_a_link_has_a_ring_for_the_keyboard_only(complete: MainWindow, side: Side) -> None:
