@@ -146,8 +146,8 @@ def _with_devices(base: Scenario, weight_format: str) -> Scenario:
 
 
 def _with_room(scenario: Scenario) -> Scenario:
-    """The default load cut to the length that was imported."""
-    room, work = scenario.engine.max_model_len, scenario.workload
+    """The default load cut to what the imported engine admits of one request."""
+    room, work = scenario.engine.longest_request, scenario.workload
     if work.tokens_per_request <= room or room < 2:
         return scenario
     output = min(work.output_tokens, max(1, room // 8))

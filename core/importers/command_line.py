@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.errors import Problem, UnreadableFile
 
@@ -98,11 +98,25 @@ def words_of(text: str) -> list[str]:
 def invocation_of(text: str, depth: int = 0) -> Invocation:
     """The first serving program in a text.  Raises UnreadableFile with ``importer.command_unknown``."""
     environment: dict[str, str] = {}
+    server: Invocation | None = None
     for segment in _segments(words_of(text)):
         found = _in_segment(segment, environment, depth)
-        if found is not None:
+        if found is None:
+            continue
+        if server is not None:
+            return _asked_of(server, found)
+        if found.engine != "ollama" or found.arguments:
             return found
-    raise UnreadableFile(Problem("importer.command_unknown"))
+        # Ollama's server starts without a model; a later command names it.
+        server = replace(found, environment=dict(environment))
+    if server is None:
+        raise UnreadableFile(Problem("importer.command_unknown"))
+    return server
+
+
+def _asked_of(server: Invocation, client: Invocation) -> Invocation:
+    """Ollama's server with the model that a client asks it for; only the server reads the environment."""
+    return replace(server, arguments=client.arguments) if client.engine == "ollama" else server
 
 
 def _segments(words: list[str]) -> list[list[str]]:
@@ -144,6 +158,8 @@ def _in_segment(words: list[str], environment: dict[str, str], depth: int) -> In
         stands = rest[index + 1 : index + 2] and rest[index + 1] in following
         if name in PROGRAMS and (stands or name not in _NOTHING_ALONE):
             arguments = rest[index + (2 if stands else 1) :]
+            if name == "ollama" and rest[index + 1] == "serve":  # which takes none
+                arguments = []
             return Invocation(
                 PROGRAMS[name], name, arguments, environment, version, devices or _visible(environment)
             )

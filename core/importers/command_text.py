@@ -10,6 +10,7 @@ import resources
 from core.catalog.models import all_models
 from core.errors import NotFound, Problem
 from core.importers.model_names import name_with_format
+from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 
 _SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
@@ -20,6 +21,8 @@ _PLAIN = ("bf16", "fp16", "fp32")
 # vLLM, "FP8 W8A8" and "BitsAndBytes": quantised in flight; SGLang, "Quantization": --quantization fp8.
 _AT_LOADING = {"vllm": {"fp8": "fp8", "nf4": "bitsandbytes"}, "sglang": {"fp8": "fp8"}}
 _OWN_FOLDER = "/path/to"
+_ANY_PUBLISHER = "PUBLISHER"
+_UNTIL_IT_LISTENS = 3  # s; a client that comes earlier finds no server
 
 
 def command_for(scenario: Scenario) -> str:
@@ -43,11 +46,20 @@ def _shown(value: str | int | float) -> str:
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
-@lru_cache(maxsize=1)
 def repositories() -> dict[str, dict[str, str]]:
     """Repositories known by name that hold a model in another format than its publisher's own."""
+    return dict(_known_names()["repositories"])
+
+
+def ollama_tags() -> dict[str, dict[str, str]]:
+    """Tags of Ollama's library known by name, by the model's id and the key of the format."""
+    return dict(_known_names()["ollama"])
+
+
+@lru_cache(maxsize=1)
+def _known_names() -> dict[str, Any]:
     tree: dict[str, Any] = json.loads(resources.read_text("data/repositories.json"))
-    return dict(tree["repositories"])
+    return tree
 
 
 def _quantised(scenario: Scenario) -> str:
@@ -228,18 +240,29 @@ def _llama(scenario: Scenario) -> tuple[str, list[_OPTION]]:
 
 
 def _ollama(scenario: Scenario) -> tuple[str, list[_OPTION]]:
-    """Ollama takes its settings from the environment, the context of each slot."""
+    """Ollama's server, which alone reads the environment, and the client that has it load the model.
+
+    docs/faq.mdx, "How can I specify the context window size?", "How does Ollama handle concurrent requests?":
+    the context is of each slot.
+    """
     engine = scenario.engine
     slots = engine.n_parallel or 1
     cache = _llama_cache(scenario)
-    variables = [*_devices(scenario), f"OLLAMA_CONTEXT_LENGTH={max(1, engine.max_model_len // slots)}"]
+    each = engine.longest_request if engine.separate_slots > 1 else max(1, engine.max_model_len // slots)
+    variables = [*_devices(scenario), f"OLLAMA_CONTEXT_LENGTH={each}"]
     if engine.n_parallel is not None:
         variables.append(f"OLLAMA_NUM_PARALLEL={slots}")
     if engine.flash_attention is not None:
         variables.append(f"OLLAMA_FLASH_ATTENTION={int(engine.flash_attention)}")
     if cache != "f16":
         variables.append(f"OLLAMA_KV_CACHE_TYPE={cache}")
-    name = _catalogue_id(scenario)
-    file = name_with_format(name, scenario.precision.weights)
-    tag = f"hf.co/{name}-GGUF:{file.removesuffix('.gguf').rpartition('-')[2]}"
-    return " ".join([*variables, "ollama run", _quoted(tag)]), []
+    server = " ".join([*variables, "ollama serve"])
+    return f"{server} &\nsleep {_UNTIL_IT_LISTENS} && ollama run {_quoted(_ollama_name(scenario))}", []
+
+
+def _ollama_name(scenario: Scenario) -> str:
+    """A tag of Ollama's library where one is known, else a repository whose publisher is left open."""
+    weights, name = scenario.precision.weights, _catalogue_id(scenario)
+    known = ollama_tags().get(name, {}).get(weights)
+    kind = WEIGHT_FORMATS[weights].gguf or weights.upper()
+    return known or f"hf.co/{_ANY_PUBLISHER}/{name.rpartition('/')[2]}-GGUF:{kind}"
