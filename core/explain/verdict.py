@@ -17,9 +17,9 @@ from core.memory.ledger import Ledger
 from core.memory.llama_rules import n_parallel
 from core.results import Speed, Verdict
 from core.spec.change import get_value
-from core.spec.checks import LABELS, unsupported
+from core.spec.checks import LABELS, too_long, unsupported
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
-from core.spec.options import option_of
+from core.spec.options import context_option, option_of
 from core.spec.scenario import Scenario
 from core.spec.support import engines_on, supported_weights
 from core.units import show_bytes, show_count, show_limit, show_time, show_tokens, three_digits
@@ -30,7 +30,7 @@ CANNOT_RUN, OVERLOADED = "cannot_run", "rate"
 _LLAMA = ("llamacpp", "ollama")
 _ONE_BY_ONE = ("mlx", "transformers")
 # The setting that is short, as a scenario names it.
-_SETTINGS = {"slots": "n_parallel", "context": "max_model_len", "batch": "max_num_seqs"}
+_SETTINGS = {"slots": "n_parallel", "batch": "max_num_seqs"}
 
 
 def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | None) -> Verdict:
@@ -39,9 +39,12 @@ def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | 
     if refused is not None:
         missed = ("memory_per_device",) if speed is None else missed_targets(scenario, ceiling, speed)
         return _cannot_run(scenario, refused, missed)
+    if too_long(scenario):
+        missed = ("memory_per_device",) if speed is None else missed_targets(scenario, ceiling, speed)
+        return _too_long(scenario, missed)
     if speed is None:
-        too_long = queues(scenario) and refuses_long(scenario) and ceiling.max_users >= 1
-        return _length_exceeds_pool(scenario, ledger) if too_long else _does_not_fit(scenario, ledger)
+        no_room = queues(scenario) and refuses_long(scenario) and ceiling.max_users >= 1
+        return _length_exceeds_pool(scenario, ledger) if no_room else _does_not_fit(scenario, ledger)
     missed = missed_targets(scenario, ceiling, speed)
     values = _speed_values(scenario, ceiling, speed)
     if not speed.stable:
@@ -91,6 +94,22 @@ def _cannot_run(scenario: Scenario, refused: Problem, missed: tuple[str, ...]) -
     return Verdict("bad", Phrase(key, values), detail, (CANNOT_RUN, *missed))
 
 
+def _too_long(scenario: Scenario, missed: tuple[str, ...]) -> Verdict:
+    """No other change helps while the engine admits no request of the workload."""
+    engine, tokens = scenario.engine, scenario.workload.tokens_per_request
+    values: dict[str, object] = {
+        "tokens": show_tokens(tokens),
+        "limit": show_tokens(engine.longest_request),
+        "length": show_tokens(engine.max_model_len),
+        "needed": show_tokens(engine.length_for(tokens)),
+        "slots": show_count(engine.separate_slots),
+        "option": option_of(engine.name, "n_parallel"),
+        "context": context_option(engine),
+    }
+    end = "too_long" if engine.separate_slots == 1 else "too_long_slot"
+    return Verdict("bad", Phrase(f"verdict.{end}", values), Phrase(f"verdict.detail_{end}", values), missed)
+
+
 def missed_targets(scenario: Scenario, ceiling: Capacity, speed: Speed) -> tuple[str, ...]:
     """Keys of the quantities whose expected value misses its target, the worst ratio first."""
     targets = scenario.targets
@@ -123,7 +142,10 @@ def what_is_short(scenario: Scenario, ceiling: Capacity) -> Short:
 
 def _option(scenario: Scenario, ceiling: Capacity) -> str:
     """The engine's own name of the setting that is short."""
-    return option_of(scenario.engine.name, _SETTINGS.get(what_is_short(scenario, ceiling), ""))
+    short = what_is_short(scenario, ceiling)
+    if short == "context":
+        return context_option(scenario.engine)
+    return option_of(scenario.engine.name, _SETTINGS.get(short, ""))
 
 
 def _over(value: float, limit: float | None) -> float:

@@ -199,9 +199,15 @@ def _step(scenario: Scenario) -> Iterator[Problem]:
         yield Problem("step_below_sequences", paths, {"tokens": tokens, "sequences": most})
 
 
+def too_long(scenario: Scenario) -> bool:
+    """Whether the engine admits no request as long as the workload's."""
+    engine = scenario.engine
+    return engine.name != "textbook" and scenario.workload.tokens_per_request > engine.longest_request
+
+
 def _lengths(scenario: Scenario) -> Iterator[Problem]:
     work, limit = scenario.workload, scenario.engine.longest_request
-    if work.tokens_per_request > limit and scenario.engine.name != "textbook":
+    if too_long(scenario):
         slots = scenario.engine.separate_slots
         yield Problem(
             "request_too_long" if slots == 1 else "request_beyond_slot",

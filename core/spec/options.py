@@ -1,5 +1,7 @@
 """What an engine itself calls a setting: its flag, argument or environment variable."""
 
+from core.spec.engine import Engine
+
 _VLLM = {"lora_rank": "max_lora_rank"}
 _SGLANG = {
     "max_model_len": "context_length",
@@ -45,3 +47,11 @@ def option_of(engine: str, setting: str) -> str:
     """The engine's name for a setting of ``core.spec.engine``; "" where it has none."""
     own = _OWN.get(engine, {}).get(setting, "")
     return own or (setting if engine == "vllm" and setting in _SHARED else "")
+
+
+def context_option(engine: Engine) -> str:
+    """The engine's name for the context of all slots together; Ollama's variable is of each."""
+    name = option_of(engine.name, "max_model_len")
+    if engine.name == "ollama" and engine.separate_slots > 1:
+        return f"{name} × {option_of(engine.name, 'n_parallel')}"
+    return name

@@ -12,6 +12,7 @@ from core.errors import InferometerError, Problem
 from core.spec.change import get_value
 from core.spec.options import option_of
 from core.spec.scenario import Scenario
+from core.units import show_count, show_tokens
 from core.words import Words
 from gui.document import Document
 from gui.fields.quantity_edit import QuantityEdit
@@ -155,12 +156,18 @@ class FieldRow(QWidget):
     def _told_in(self, scenario: Scenario) -> str:
         """The field's help, with what the engine itself calls the setting."""
         told, (record, _, name) = self._words(f"fields.{self.path}.help"), self.path.partition(".")
-        option = option_of(scenario.engine.name, name) if record == "engine" else ""
+        engine, key = scenario.engine, "fields.option_off" if name == "enforce_eager" else "fields.option"
+        option = option_of(engine.name, name) if record == "engine" else ""
+        slots = engine.separate_slots
+        if self.path == "engine.max_model_len" and slots > 1:  # it is of them all, and Ollama's of each
+            each = show_tokens(engine.longest_request)
+            told = self._words(f"fields.{self.path}.help_slots", slots=show_count(slots), each=each)
+            key = "fields.option_divided" if engine.name == "ollama" else key
         if not option:
             return told
-        key = "fields.option_off" if name == "enforce_eager" else "fields.option"
-        engine = self._words(f"choices.engines.{scenario.engine.name}")
-        return self._words(key, help=told, engine=engine, option=option)
+        return self._words(
+            key, help=told, engine=self._words(f"choices.engines.{engine.name}"), option=option
+        )
 
     def _tell(self) -> None:
         told = self.told

@@ -11,6 +11,7 @@ from core.explain.calibration_state import calibration_status
 from core.explain.engine_notes import engine_notes, not_measured, profile_sources
 from core.explain.verdict import CANNOT_RUN
 from core.results import Estimate
+from core.spec.checks import too_long
 from core.words import Phrase, Words, counted
 from gui.theme import font, theme
 from gui.tips import plain
@@ -186,7 +187,8 @@ class StatusBar(QWidget):
 def profile(estimate: Estimate, words: Words) -> str:
     """The engine whose rules are in use, and whether its figures are generic ones here."""
     engine = estimate.scenario.engine
-    name = words(f"status.engine.{engine.name}", version=engine.version)
+    # An imported command may leave the version open.
+    name = " ".join(words(f"status.engine.{engine.name}", version=engine.version).split())
     return name if not_measured(estimate.scenario) is None else words("status.generic", profile=name)
 
 
@@ -198,6 +200,8 @@ def limit(estimate: Estimate, words: Words) -> str:
         return words(f"status.limit.{cause.key.rpartition('.')[2]}", option=cause.values.get("option", ""))
     if CANNOT_RUN in estimate.verdict.missed:
         return words(f"status.limit.{CANNOT_RUN}")
+    if too_long(estimate.scenario):
+        return words("status.limit.too_long")
     return words(f"status.limit.{'weights' if detail.key.endswith('weights') else 'cache'}")
 
 

@@ -156,3 +156,26 @@ def test_a_full_batch_is_no_full_cache(engine: str, setting: str, option: str) -
     found = {s.key: s for s in advise(point.scenario, point, most=100)}["sequences"]
     assert [(c.path, c.value) for c in found.changes] == [(f"engine.{setting}", 4)]
     assert found.estimate.capacity.at_once >= 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        (
+            {"engine__max_model_len": 32_768, "engine__n_parallel": 8, **LLAMA},
+            ("4K", "8 slots", "-np", "68K"),
+        ),
+        ({"engine__max_model_len": 2048}, ("Max length, 2K", "8.5K")),
+    ],
+)
+def test_a_request_that_is_not_admitted_is_named_before_the_weights(
+    changes: dict[str, object], named: tuple[str, ...]
+) -> None:
+    """Llama 3.1 70B does not fit the card either, but no format of its weights makes a slot longer."""
+    big = with_values(scenario("RTX 4090", **changes), {"model": load_model("Llama-3.1-70B-Instruct")})
+    assert any(problem.code.startswith("request_") for problem in check(big))
+    point = estimate(big)
+    assert point.verdict.state == "bad"
+    told = f"{WORDS.phrase(point.verdict.headline)} {WORDS.phrase(point.verdict.detail)}"
+    assert all(part in told for part in named), told
+    assert "weights" not in told and "No single change" not in told

@@ -288,3 +288,26 @@ def test_a_field_is_told_by_the_name_that_its_engine_gives_it(
     told = Words("en")(f"fields.{path}.help")
     assert row.told.startswith(told) and row.told.endswith(f": {option}." if option else told)
     assert row.editor.toolTip() == row.label.toolTip() == row.told
+
+
+@pytest.mark.parametrize(
+    ("engine", "option"), [("llamacpp", "-c."), ("ollama", "OLLAMA_CONTEXT_LENGTH, this length divided by")]
+)
+def test_the_context_of_all_slots_is_told_as_such(
+    panel: FormsPanel, document: Document, engine: str, option: str
+) -> None:
+    """The field holds what all slots share; Ollama's own variable is of each."""
+    changes: list[tuple[str, object]] = [
+        ("engine.name", engine),
+        ("precision.weights", "gguf_q4_k_m"),
+        ("precision.kv_cache", "fp16"),
+        ("deployment.tensor_parallel", 1),
+        ("deployment.accelerators", 1),
+        ("engine.n_parallel", 6),
+        ("engine.max_model_len", 6 * 8192),
+    ]
+    assert document.set_values(changes, "engine")
+    told = row_of(panel, "engine.max_model_len").editor.toolTip()
+    assert "all 6 slots" in told and "8K tokens" in told and option in told
+    assert document.set_values([("engine.n_parallel", None)], "engine")
+    assert row_of(panel, "engine.max_model_len").editor.toolTip().startswith("Longest request")
