@@ -1,20 +1,24 @@
 """The pictures of a report, drawn from the same curves as the window's plots."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.explain.ledger_names import line_name, of_device
-from core.planning.curves import WorkloadCurves
+from core.memory.capacity import at_least
+from core.planning.curves import LengthLine, WorkloadCurves
 from core.planning.sweep import workload_curves
 from core.quantities import EXPECTED, HIGH, LOW, FloatArray
 from core.reports.svg import BOUNDS, INK3, Chart, Curve, bars, draw, stacked
 from core.results import Estimate
+from core.serving.load import LoadCurve
 from core.units import memory_size, memory_unit, show_count, show_limit, show_time, show_tokens
 from core.words import Words
 
 _MOST_POINTS = 80
+_ROOM = 1.6  # of the users: the budget has its name at the right
 IndexArray = NDArray[np.int_]
 
 
@@ -81,9 +85,10 @@ def _memory(point: Estimate, curves: WorkloadCurves, words: Words) -> Picture:
     keep = _indices(len(curves.memory_users))
     users = _thinned(curves.memory_users, keep)
     lines = [curves.memory, *curves.other_lengths]
-    drawn = [
-        Curve(show_tokens(one.tokens), users, _thinned(one.bytes / memory_size(), keep)) for one in lines
-    ]
+    drawn = [_length_curve(one, curves, point.ledger.fits) for one in lines]
+    needed = point.ledger.needed_bytes / memory_size()
+    # Of what does not start the account counts the users that need room for it to start.
+    users_shown = curves.users if point.ledger.fits else float(at_least(point.scenario))
     budget = curves.budget_bytes / memory_size()
     chart = Chart(
         title,
@@ -91,12 +96,31 @@ def _memory(point: Estimate, curves: WorkloadCurves, words: Words) -> Picture:
         words("reports.axes.gib", unit=memory_unit()),
         drawn,
         ((budget, words("ledger.budget_mark", value=f"{budget:,.2f} {memory_unit()}")),),
-        (curves.users, point.ledger.needed_bytes / memory_size(), show_count(curves.users)),
+        (users_shown, needed, show_count(users_shown)),
         most_y=1.5 * max(budget, point.ledger.device_bytes / memory_size()),
+        beyond=_held(point, curves, needed),
+        least_x=_ROOM * users_shown,
     )
     names = [words("reports.axes.users"), *(f"{memory_unit()}, {one.name}" for one in drawn)]
-    columns = tuple(zip(names, whole_users(users, *(tuple(one.y) for one in drawn)), strict=True))
+    values = (_thinned(one.bytes / memory_size(), keep) for one in lines)
+    columns = tuple(zip(names, whole_users(users, *values), strict=True))
     return Picture("memory_over_users", title, draw(chart), columns)
+
+
+def _length_curve(line: LengthLine, curves: WorkloadCurves, fits: bool) -> Curve:
+    """Memory at one length, until the budget is full: the rest wait."""
+    users, values = curves.memory_users, line.bytes / memory_size()
+    stop = min(line.full_at, float(users[-1])) if fits else float(users[-1])
+    inside = users < stop
+    shown = thinned(np.append(users[inside], stop), np.append(values[inside], np.interp(stop, users, values)))
+    return Curve(show_tokens(line.tokens), *shown)
+
+
+def _held(point: Estimate, curves: WorkloadCurves, needed: float) -> Curve | None:
+    """Memory stays where it is while the rest of the users wait."""
+    if not point.ledger.fits or not point.capacity.at_once < curves.users < math.inf:
+        return None
+    return Curve("", (float(point.capacity.at_once), curves.users), (needed, needed))
 
 
 def _latencies(point: Estimate, curves: WorkloadCurves, words: Words) -> list[Picture]:
@@ -151,12 +175,26 @@ def _frontier(point: Estimate, curves: WorkloadCurves, words: Words) -> Picture:
         [Curve(title, each, rate, marks=True)],
         here=(*here, show_count(curves.users)),
         x_limits=() if target is None else ((target, f"≤ {show_limit(target / 1e3)}"),),
+        beyond=_overloaded(point, curves, load, here),
     )
     users = tuple(float(v) for v in load.users[chosen])
     names = (words("reports.axes.users"), words("reports.axes.per_token"), words("reports.axes.throughput"))
     return Picture(
         "throughput_latency", title, draw(chart), tuple(zip(names, (users, each, rate), strict=True))
     )
+
+
+def _overloaded(
+    point: Estimate, curves: WorkloadCurves, load: LoadCurve, here: tuple[float, float]
+) -> Curve | None:
+    """From the last users that fit on to the operating point of more."""
+    by_users = point.scenario.workload.load == "users"
+    if not by_users or not curves.frontier or not max(curves.full_at, 1.0) < curves.users < math.inf:
+        return None
+    last = float(load.users[curves.frontier[-1]])
+    between = np.flatnonzero((load.users >= last) & (load.users < curves.users))
+    each, rate = load.time_per_output_token[EXPECTED], load.output_tokens_per_second[EXPECTED]
+    return Curve("", *thinned(np.append(1e3 * each[between], here[0]), np.append(rate[between], here[1])))
 
 
 def _step(point: Estimate, words: Words) -> Picture:

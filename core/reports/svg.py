@@ -75,7 +75,10 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A plot of curves.  ``limits`` lie, ``x_limits`` stand, each with a label; ``here``: operating point."""
+    """A plot of curves.  ``limits`` lie, ``x_limits`` stand, each with a label; ``here``: operating point.
+
+    ``beyond`` leads on from the first curve to the operating point, where more arrive than it is about.
+    """
 
     title: str
     x_name: str
@@ -87,6 +90,8 @@ class Chart:
     most_y: float | None = None
     x_limits: Sequence[tuple[float, str]] = ()
     notes: Sequence[str] = field(default_factory=tuple)
+    beyond: Curve | None = None
+    least_x: float = 0.0
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
@@ -125,13 +130,14 @@ class _Scale:
 
 def draw(chart: Chart, height: float = HEIGHT) -> str:
     """The chart as SVG."""
-    finite = [v for c in chart.curves for v in (*c.y, *c.high) if math.isfinite(v)]
-    high = max([*finite, *(v for v, _ in chart.limits), 1e-12])
-    high = min(1.06 * high, chart.most_y or math.inf)
-    xs = [v for c in chart.curves for v in c.x if math.isfinite(v)] or [0.0, 1.0]
     log = chart.x_scale == "log"
+    here_x, here_y = _here_inside(chart.here, log)
+    finite = [v for c in chart.curves for v in (*c.y, *c.high) if math.isfinite(v)]
+    high = max([*finite, *here_y, *(v for v, _ in chart.limits), 1e-12])
+    high = min(1.06 * high, chart.most_y or math.inf)
+    xs = [*(v for c in chart.curves for v in c.x if math.isfinite(v)), *here_x] or [0.0, 1.0]
     low_x = min(xs) if log else 0.0
-    high_x = max(*xs, low_x * 1.0001 + 1e-12) * (1.0 if log else 1.06)
+    high_x = max(max(*xs, low_x * 1.0001 + 1e-12) * (1.0 if log else 1.06), chart.least_x)
     x = _Scale(low_x, high_x, _LEFT, WIDTH - _RIGHT, log)
     y = _Scale(0.0, high, height - _BOTTOM, _TOP)
     parts = [*_axes(chart, x, y, height)]
@@ -146,7 +152,9 @@ def draw(chart: Chart, height: float = HEIGHT) -> str:
     unit = _LETTER * len(chart.y_name)
     taken.append((_LEFT - 6 + unit, 10.0, unit))
     if chart.here is not None:
-        taken.append(_here_label(chart.here, x))
+        taken.append(_here_label(chart, chart.here, x))
+    if chart.beyond is not None:
+        parts += _curve(chart.beyond, 0, x, y, high, "4 3")
     for index, curve in enumerate(chart.curves):
         parts += _curve(curve, index, x, y, high)
         if len(chart.curves) > 1:
@@ -162,11 +170,20 @@ def draw(chart: Chart, height: float = HEIGHT) -> str:
         parts.append(
             f'<circle cx="{x(at):.1f}" cy="{y(value):.1f}" r="4" fill="{CANVAS}" stroke="{ACCENT}"/>'
         )
-        right, row, wide = _here_label(chart.here, x)
+        right, row, wide = _here_label(chart, chart.here, x)
         parts.append(rect(right - wide, row - 11, wide, 13, CANVAS))
         parts.append(text(right, row, label, "end", ACCENT, True))
     parts += _standing_names(chart, x, height)
     return document(parts, chart.title, WIDTH, height)
+
+
+def _here_inside(
+    here: tuple[float, float, str] | None, log: bool
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """What the axes must reach for the operating point to be seen."""
+    if here is None or not all(map(math.isfinite, here[:2])) or (log and here[0] <= 0):
+        return (), ()
+    return (here[0],), (here[1],)
 
 
 def _standing_names(chart: Chart, x: _Scale, height: float) -> list[str]:
@@ -180,10 +197,11 @@ def _standing_names(chart: Chart, x: _Scale, height: float) -> list[str]:
     return parts
 
 
-def _here_label(here: tuple[float, float, str], x: _Scale) -> Word:
-    """Where the operating point's word stands, right or left of its line."""
+def _here_label(chart: Chart, here: tuple[float, float, str], x: _Scale) -> Word:
+    """Where the operating point's word stands: right of its line, left where limits have their names."""
     wide, at = _BOLD * len(here[2]), x(here[0])
-    return at - 6 if at > WIDTH - 120 else at + 6 + wide, _TOP + 10, wide
+    last = WIDTH - 120 if chart.limits else WIDTH - 8 - wide
+    return at - 6 if at > last else at + 6 + wide, _TOP + 10, wide
 
 
 def _axes(chart: Chart, x: _Scale, y: _Scale, height: float) -> list[str]:
@@ -194,13 +212,15 @@ def _axes(chart: Chart, x: _Scale, y: _Scale, height: float) -> list[str]:
     base = height - _BOTTOM
     parts.append(line(_LEFT, base, WIDTH - _RIGHT, base, AXIS))
     places = [2.0**i for i in range(21) if x.low <= 2.0**i <= x.high] if x.log else ticks(x.low, x.high)
+    free = 0.0
     for value in places:
         parts.append(line(x(value), base, x(value), base - 4, AXIS))
-        label = _label(value)
-        if x(value) + _wide(label) / 2 + 8 < WIDTH - _RIGHT - _wide(chart.x_name):
+        label, half = _label(value), _wide(_label(value)) / 2
+        if free <= x(value) - half and x(value) + half <= WIDTH:
             parts.append(text(x(value), base + 14, label, "middle"))
-    parts.append(text(WIDTH - _RIGHT, base + 14, chart.x_name, "end"))
-    # A line of its own: beside the highest number the two would read as one.
+            free = x(value) + half + 6
+    parts.append(text(WIDTH - _RIGHT, base + 27, chart.x_name, "end"))
+    # Lines of their own: beside the highest number the two would read as one.
     parts.append(text(_LEFT - 6, 10, chart.y_name, "start"))
     return parts
 
@@ -212,8 +232,11 @@ def _band(curve: Curve, x: _Scale, y: _Scale) -> str:
     return f'<polygon points="{points}" fill="{BAND}"/>'
 
 
-def _curve(curve: Curve, index: int, x: _Scale, y: _Scale, high: float) -> list[str]:
+def _curve(
+    curve: Curve, index: int, x: _Scale, y: _Scale, high: float, dashes: str | None = None
+) -> list[str]:
     colour, dash = _SERIES[index % len(_SERIES)]
+    dash = dash if dashes is None else dashes
     inside = [(a, b) for a, b in zip(curve.x, curve.y, strict=True) if math.isfinite(b) and b <= high]
     points = " ".join(f"{x(a):.1f},{y(b):.1f}" for a, b in inside)
     dashed = f' stroke-dasharray="{dash}"' if dash else ""

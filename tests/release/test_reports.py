@@ -389,6 +389,52 @@ def test_the_numbers_of_the_curves_are_of_whole_users(points, name):
                 assert all(value == int(value) for value in values), picture.key
 
 
+def drawn(svg, kind, **attributes):
+    """The elements of a kind that have the attributes."""
+    found = [e for e in ET.fromstring(svg).iter() if e.tag.endswith("}" + kind)]
+    return [e for e in found if all(e.get(key) == value for key, value in attributes.items())]
+
+
+def polyline(element):
+    return [tuple(map(float, pair.split(","))) for pair in element.get("points").split()]
+
+
+def test_more_users_than_fit_are_on_the_curves_of_the_report(points):
+    crowded = estimate(with_values(points["32b"].scenario, {"workload.prompt_tokens": 16384}))
+    pictures = {one.key: one.svg for one in report_of(crowded, WORDS, with_advice=False).pictures}
+    for key in ("memory_over_users", "throughput_latency"):
+        (ring,) = drawn(pictures[key], "circle", r="4")
+        at = float(ring.get("cx")), float(ring.get("cy"))
+        assert at[0] < 540  # inside of the axes, which end at 544
+        (beyond,) = drawn(pictures[key], "polyline", **{"stroke-dasharray": "4 3"})
+        assert polyline(beyond)[-1] == pytest.approx(at, abs=0.11)
+    budget = next(
+        float(e.get("y1"))
+        for e in drawn(pictures["memory_over_users"], "line", **{"stroke-dasharray": "4 3"})
+        if e.get("y1") == e.get("y2")
+    )
+    for curve in drawn(pictures["memory_over_users"], "polyline"):
+        assert min(y for _, y in polyline(curve)) >= budget - 0.11  # down is more: none passes it
+
+
+def test_of_what_does_not_start_the_report_marks_the_users_that_it_counts(points):
+    unfit = estimate(with_values(points["8b"].scenario, {"workload.prompt_tokens": 120_000}))
+    picture = next(p for p in report_of(unfit, WORDS, with_advice=False).pictures if "memory" in p.key)
+    (ring,) = drawn(picture.svg, "circle", r="4")
+    at = float(ring.get("cx")), float(ring.get("cy"))
+    own = polyline(drawn(picture.svg, "polyline")[0])
+    assert any(point == pytest.approx(at, abs=0.5) for point in own)
+
+
+def test_every_tick_of_a_report_s_picture_has_its_number():
+    svg = draw(Chart("t", "milliseconds per output token", "y", [Curve("", (0, 90), (0, 1))]))
+    ticks_drawn = [
+        float(e.get("x1")) for e in drawn(svg, "line") if e.get("x1") and e.get("x1") == e.get("x2")
+    ]
+    numbers = [float(e.get("x")) for e in drawn(svg, "text", **{"text-anchor": "middle"})]
+    assert numbers == ticks_drawn
+
+
 def test_names_in_a_workbook_are_text(points):
     book = Book(report_xlsx(points["nasty"], WORDS))
     assert NASTY in book.texts
