@@ -7,7 +7,7 @@ rows, lines and pictures, and painted page by page.
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QPointF, QRectF, Qt
 from PySide6.QtGui import (
@@ -101,8 +101,12 @@ def pieces_of(document: QTextDocument) -> list[Piece]:
 
 def _pieces(frame: QTextFrame, layout: QAbstractTextDocumentLayout) -> Iterator[Piece]:
     step = frame.begin()
+    above: Piece | None = None  # a paragraph, which stays with a table that it is said of
     while not step.atEnd():
         inner, block = step.currentFrame(), step.currentBlock()
+        if above is not None:
+            yield replace(above, leads=above.leads or isinstance(inner, QTextTable))
+            above = None
         if isinstance(inner, QTextTable):
             yield from _rows(inner, layout)
         elif inner is not None:
@@ -110,8 +114,10 @@ def _pieces(frame: QTextFrame, layout: QAbstractTextDocumentLayout) -> Iterator[
         elif block.isValid():
             box = layout.blockBoundingRect(block)
             if box.height() > 0:
-                yield Piece(box.top(), box.bottom(), _leads(block))
+                above = Piece(box.top(), box.bottom(), _leads(block))
         step += 1
+    if above is not None:
+        yield above
 
 
 def _leads(block: QTextBlock) -> bool:

@@ -599,6 +599,26 @@ def test_short_tables_of_a_pdf_are_on_one_page(qapp, points, name, language):
     assert whole >= 4
 
 
+def test_what_is_said_above_a_table_of_a_pdf_stays_with_it(qapp, points):
+    from gui.exporting.paper import pages_of
+
+    crowded = estimate(with_values(points["32b"].scenario, {"workload.users": 64}))
+    pieces, _screen, document = laid_out(crowded, "en")
+    block = document.begin()
+    while block.text() != WORDS("advice.title"):
+        block = block.next()
+    assert block.next().text().startswith("No single change")
+    boxes = [document.documentLayout().blockBoundingRect(b) for b in (block, block.next())]
+    heading, said = (next(p for p in pieces if abs(p.top - box.top()) < 0.01) for box in boxes)
+    row = pieces[pieces.index(said) + 1]
+    assert said.leads
+    after = pieces[pieces.index(heading) - 2 :]
+    height = said.bottom - after[0].top + 4.0  # the two just have room
+    assert after[0].top + height < row.bottom
+    first = pages_of(after, height)[0]
+    assert first.bottom <= heading.top + 0.01
+
+
 @pytest.mark.parametrize("language", ["en", "zh_CN"])
 def test_no_result_of_a_pdf_is_broken_between_number_and_unit(qapp, points, language):
     from PySide6.QtGui import QTextTable
