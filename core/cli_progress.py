@@ -3,9 +3,9 @@
 import time
 
 from core import console
+from core.reports.simulation import so_far
 from core.serving.simulator import Progress
-from core.units import show_count, show_time
-from core.words import Words, percent
+from core.words import Phrase, Words, percent
 
 _PATIENCE_S = 5.0  # between two lines
 
@@ -21,7 +21,6 @@ class Told:
         now = time.monotonic()
         if now - self._last >= self._patience:
             self._last = now
-            values = {"done": show_count(progress.done), "asked": show_count(progress.asked)}
-            share, clock = percent(progress.share), show_time(progress.clock)
-            console.say(self._words("cli.simulate.progress", share=share, time=clock, **values))
+            values = {"share": percent(progress.share), "told": so_far(progress)}
+            console.say(self._words.phrase(Phrase("cli.simulate.progress", values)))
         return True

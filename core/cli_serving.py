@@ -33,6 +33,7 @@ def add_commands(commands: Any, words: Words) -> None:
     one.add_argument("--percentile", type=float, metavar="P", help=words("cli.capacity.percentile"))
     one.add_argument("--rate", type=float, metavar="R", help=words("cli.capacity.rate"))
     one.add_argument("--curve", action="store_true", help=words("cli.capacity.curve"))
+    one.add_argument("--trace", type=Path, metavar="FILE", help=words("cli.capacity.trace"))
     one.set_defaults(run=_capacity)
     one = _command(commands, words, "recommend")
     one.add_argument(
@@ -166,10 +167,13 @@ def _capacity(options: argparse.Namespace, words: Words) -> str:
         changes["simulation.percentile"] = options.percentile / 100.0
     if options.rate is not None:
         changes |= {"workload.load": "requests", "workload.request_rate": options.rate}
+    if options.trace is not None:
+        changes["simulation.arrivals"] = "trace"
     scenario = _opened(options, changes)
-    found = _last(search.find_capacity(scenario))
-    replicas = None if options.rate is None else _last(search.find_replicas(scenario))
-    curve = _last(search.latency_curve(scenario)) if options.curve else None
+    trace = _trace(options, scenario)
+    found = _last(search.find_capacity(scenario, trace=trace))
+    replicas = None if options.rate is None else _last(search.find_replicas(scenario, trace=trace))
+    curve = _last(search.latency_curve(scenario, trace=trace)) if options.curve else None
     if options.json:
         return capacity_json(found, words, curve, replicas)
     return capacity_text(found, words, curve, replicas) + calibration_text(scenario, words)

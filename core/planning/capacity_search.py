@@ -2,22 +2,25 @@
 
 Bisection on the simulator.  A trial meets the targets when the chosen percentile of both times is
 within them and the queue does not grow.  The percentiles of a trial have a range; where their upper
-ends meet the targets bounds the answer from below, where their lower ends do from above.
+ends meet the targets bounds the answer from below, where their lower ends do from above.  Of a trace the
+load is its replay, faster or slower, so that its mean rate is the load (``core.planning.replay``).
 """
 
 import math
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from core.memory.build import build_ledger
 from core.memory.capacity import capacity
+from core.planning.replay import replay, replay_ceiling, replays, with_mean_lengths
 from core.quantities import EXPECTED, Range, distinct
-from core.serving.results import SimulationResult, percentile
+from core.serving.results import SimulationResult, percentile, settles
 from core.serving.simulator import simulate
 from core.serving.steady_state import closed_loop, open_loop, prepare
+from core.serving.trace import Trace
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
 
@@ -26,6 +29,7 @@ _MOST_TRIALS = 24
 _LONG = 1e8  # s: a trial ends by the number of its requests
 _CURVE = (0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.87, 0.93, 0.97, 1.02)  # of the ceiling
 _MOST_REPLICAS = 512
+_FASTEST = 8.0  # times the ceiling: a trace that is replayed faster comes all at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +55,33 @@ class CapacityFound:
 
     by: str  # "requests" or "users"
     most: Range
-    limit: str  # what ends it
+    limit: str  # what ends it: that of a trial, or "trace", which is too short to fill the service
     percentile: float
     trials: tuple[Trial, ...]  # by rising load
     finished: bool
 
 
-def find_capacity(scenario: Scenario, requests: int | None = None) -> Iterator[CapacityFound]:
+def find_capacity(
+    scenario: Scenario, requests: int | None = None, trace: Trace | None = None
+) -> Iterator[CapacityFound]:
     """Narrow the largest load down, a trial at a time; the last state is the answer.
 
-    ``requests`` of a trial; None: enough for the percentile.  Raises InvalidScenario as the simulator.
+    ``requests`` of a trial; None: enough for the percentile.  Raises InvalidScenario as the simulator and
+    the replay.
     """
-    by = scenario.workload.load
+    traced = replays(scenario, trace)
+    by = "requests" if traced else scenario.workload.load
     count = requests or trial_requests(scenario.simulation.percentile)
     trials: dict[float, Trial] = {}
 
     def tried(load: float) -> Trial:
         if load not in trials:
-            trials[load] = trial(scenario, load, count)
+            trials[load] = trial(scenario, load, count, trace)
         return trials[load]
 
     whole = by == "users"
-    guess = _guess(scenario)
+    guess = 0.7 * ceiling(scenario, trace) if traced else _guess(with_mean_lengths(scenario, trace))
+    fastest = _FASTEST * guess / 0.7 if traced else math.inf
     low, high = 0.0, math.inf
     load = max(1.0, round(guess)) if whole else guess
     for _ in range(_MOST_TRIALS):
@@ -87,6 +96,8 @@ def find_capacity(scenario: Scenario, requests: int | None = None) -> Iterator[C
             break
         if math.isinf(high):
             load = 1.5 * low
+            if load > fastest:
+                break
         elif low == 0.0:
             load = 0.5 * high
             if load < 1e-3 * guess or (whole and high <= 1):
@@ -94,7 +105,8 @@ def find_capacity(scenario: Scenario, requests: int | None = None) -> Iterator[C
         else:
             load = 0.5 * (low + high)
         load = max(1.0, float(round(load))) if whole else load
-    yield _found(by, trials, scenario, finished=True)
+    last = _found(by, trials, scenario, finished=True)
+    yield replace(last, limit="trace") if traced and math.isinf(high) else last
 
 
 def trial_requests(share: float) -> int:
@@ -102,19 +114,22 @@ def trial_requests(share: float) -> int:
     return round(min(8000, max(1000, 100 / max(1e-6, 1.0 - share))))
 
 
-def trial(scenario: Scenario, load: float, requests: int) -> Trial:
-    """Simulate one load."""
+def trial(scenario: Scenario, load: float, requests: int, trace: Trace | None = None) -> Trial:
+    """Simulate one load; of a trace its replay, as long as it is."""
+    if trace is not None and replays(scenario, trace):
+        result = replay(scenario, trace, load)
+        return trial_of(result, load, _settles(result))
     changes: dict[str, object] = {"simulation.requests": requests, "simulation.duration_s": _LONG}
     if scenario.workload.load == "users":
         changes["workload.users"] = max(1, round(load))
         changes["simulation.requests"] = max(requests, 12 * round(load))
     else:
         changes["workload.request_rate"] = load
-    return trial_of(simulate(with_values(scenario, changes)), load)
+    return trial_of(simulate(with_values(scenario, changes), trace), load)
 
 
-def trial_of(result: SimulationResult, load: float) -> Trial:
-    """What a finished run says about its load."""
+def trial_of(result: SimulationResult, load: float, settled: bool | None = None) -> Trial:
+    """What a finished run says about its load.  ``settled``: whether a replay keeps up with its rate."""
     share, targets = result.scenario.simulation.percentile, result.scenario.targets
     first, each = times_at(result, share)
     most_first = math.inf if targets.time_to_first_token_s is None else targets.time_to_first_token_s
@@ -122,7 +137,7 @@ def trial_of(result: SimulationResult, load: float) -> Trial:
         math.inf if targets.time_per_output_token_ms is None else targets.time_per_output_token_ms / 1e3
     )
     closed = result.scenario.workload.load == "users"
-    stable = result.stable or closed
+    stable = result.stable or closed if settled is None else settled
 
     def within(pick: Callable[[Range], float]) -> bool:
         return stable and not pick(first) > most_first and not pick(each) > most_each
@@ -159,8 +174,20 @@ def times_at(result: SimulationResult, share: float) -> tuple[Range, Range]:
     return percentile((first - arrival)[kept], share), percentile(each, share)
 
 
-def ceiling(scenario: Scenario) -> float:
-    """Requests a second that the full service answers, by the steady state."""
+def _settles(result: SimulationResult) -> bool:
+    """Whether a replay's queue stops growing, were it over before its first answer or not."""
+    records = result.records
+    taken = np.array(records.replica) >= 0
+    arrival, admitted = np.array(records.arrival), np.array(records.admitted)
+    start = result.scenario.simulation.warm_up * float(arrival[-1])
+    return settles(result.scenario, arrival[taken], admitted[taken], start, float(arrival[-1]))
+
+
+def ceiling(scenario: Scenario, trace: Trace | None = None) -> float:
+    """Requests a second that the full service answers, by the steady state; of a trace by simulation."""
+    if trace is not None and replays(scenario, trace):
+        return replay_ceiling(scenario, trace)
+    scenario = with_mean_lengths(scenario, trace)
     tokens = capacity(scenario, build_ledger(scenario, 1.0)).kv_tokens
     return float(open_loop(prepare(scenario), np.array([1e9]), tokens).requests_per_second[EXPECTED, 0])
 
@@ -217,7 +244,9 @@ class ReplicasFound:
     finished: bool
 
 
-def find_replicas(scenario: Scenario, requests: int | None = None) -> Iterator[ReplicasFound]:
+def find_replicas(
+    scenario: Scenario, requests: int | None = None, trace: Trace | None = None
+) -> Iterator[ReplicasFound]:
     """The fewest copies that carry ``workload.request_rate`` within the targets, doubling and halving."""
     count = requests or trial_requests(scenario.simulation.percentile)
     place = scenario.deployment
@@ -226,9 +255,9 @@ def find_replicas(scenario: Scenario, requests: int | None = None) -> Iterator[R
 
     def tried(copies: int) -> Trial:
         changed = with_values(one, {"deployment.accelerators": copies * group})
-        return trial(changed, scenario.workload.request_rate, max(count, 200 * copies))
+        return trial(changed, scenario.workload.request_rate, max(count, 200 * copies), trace)
 
-    single = ceiling(with_values(one, {"deployment.accelerators": group}))
+    single = ceiling(with_values(one, {"deployment.accelerators": group}), trace)
     low, high = 0, max(1, math.ceil(scenario.workload.request_rate / max(single, 1e-9)))
     best: Trial | None = None
     while True:
@@ -261,17 +290,19 @@ class LatencyCurve:
     finished: bool
 
 
-def latency_curve(scenario: Scenario, requests: int = 1000) -> Iterator[LatencyCurve]:
+def latency_curve(
+    scenario: Scenario, requests: int = 1000, trace: Trace | None = None
+) -> Iterator[LatencyCurve]:
     """Simulate rates up to just beyond the ceiling.
 
     The knee is where rate over mean time to the last token is greatest (Kleinrock's power): beyond it
     the time grows faster than the throughput.
     """
     one = with_values(scenario, {"workload.load": "requests"})
-    top = ceiling(one)
+    top = ceiling(one, trace)
     trials: list[Trial] = []
     for number, share in enumerate(_CURVE, 1):
-        trials.append(trial(one, top * share, requests))
+        trials.append(trial(one, top * share, requests, trace))
         yield LatencyCurve(tuple(trials), knee(trials), number == len(_CURVE))
 
 

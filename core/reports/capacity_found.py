@@ -1,5 +1,6 @@
 """A search for the greatest load in words and as JSON."""
 
+from dataclasses import replace
 from typing import Any
 
 from core.planning.capacity_search import CapacityFound, LatencyCurve, ReplicasFound, Trial
@@ -38,13 +39,13 @@ def capacity_text(
     replicas: ReplicasFound | None = None,
 ) -> str:
     """The answer, the trials, the knee and the copies where they were asked for."""
-    blocks = [words.phrase(headline(found)), _table(found.trials, words, found.by == "users")]
+    blocks = [words.phrase(headline(found)), _table(found, found.trials, words)]
     if replicas is not None:
         told = [replicas_sentence(replicas), *_why_fewer(found, replicas)]
         blocks.append(words.sentences(words.phrase(part) for part in told))
     if curve is not None and curve.knee >= 0:
         blocks.append(words("capacity.knee", rate=three_digits(curve.trials[curve.knee].load)))
-        blocks.append(_table(curve.trials, words, by_users=False))
+        blocks.append(_table(replace(found, by="requests"), curve.trials, words))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -70,9 +71,10 @@ def _why_fewer(found: CapacityFound, replicas: ReplicasFound) -> list[Phrase]:
     return [Phrase("capacity.replicas.evenly", {"each": each, "alone": three_digits(found.most.expected)})]
 
 
-def _table(trials: tuple[Trial, ...], words: Words, by_users: bool) -> str:
-    columns = ("load", "first_token", "per_token", "speed", "meets")
-    rows = [[words(f"capacity.columns.{key}") for key in columns]]
+def _table(found: CapacityFound, trials: tuple[Trial, ...], words: Words) -> str:
+    by_users = found.by == "users"
+    columns = ("load_users" if by_users else "load_rate", "first_token", "per_token", "speed", "meets")
+    rows = [[words(f"capacity.columns.{key}", p=f"{100 * found.percentile:g}") for key in columns]]
     for one in trials:
         meets = words("capacity.meets" if one.meets else f"capacity.limits.{one.limit}")
         rows.append(

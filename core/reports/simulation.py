@@ -11,6 +11,7 @@ from core.reports.as_json import to_json
 from core.reports.as_text import table
 from core.serving.begun import Begun, asked_by_users, begun
 from core.serving.results import Distribution, Over, SimulationResult
+from core.serving.simulator import Progress
 from core.units import show_count, show_time, three_digits
 from core.words import Phrase, Words, counted, percent
 
@@ -31,7 +32,11 @@ def headline(result: SimulationResult) -> Phrase:
     if there := _not_reached(result):
         values = {"begun": show_count(there.users), "users": show_count(there.of)}
         return Phrase(f"simulate.headline.{'just_full' if there.last else 'too_short'}", values)
-    return Phrase("simulate.headline.first_token", {"time": _time(result.time_to_first_token.p95.expected)})
+    values = {"time": _time(result.time_to_first_token.p95.expected)}
+    if result.refused:
+        values |= {"refused": show_count(result.refused), "asked": show_count(result.asked)}
+        return Phrase("simulate.headline.refused", values)
+    return Phrase("simulate.headline.first_token", values)
 
 
 def detail(result: SimulationResult) -> tuple[Phrase, ...]:
@@ -54,11 +59,19 @@ def detail(result: SimulationResult) -> tuple[Phrase, ...]:
     return tuple(said)
 
 
+def so_far(progress: Progress) -> Phrase:
+    """How far a run has come: of those that have come by now, and how many there will be."""
+    values = {"done": show_count(progress.done), "asked": show_count(progress.asked)}
+    values |= {"time": _time(progress.clock), "whole": show_count(progress.whole)}
+    return Phrase("simulate.so_far_of" if progress.whole else "simulate.so_far", values)
+
+
 def _meeting(result: SimulationResult) -> Phrase:
     """Of whom the share is, where the rates are of others: those who came late are still waiting."""
     share = percent(result.meeting)
     came, ended = result.time_to_first_token.count, result.answered
-    if not ended or (came and abs(ended / came - 1.0) <= _ABOUT):
+    alike = share.values == percent(result.good_share).values
+    if not ended or (came and alike and abs(ended / came - 1.0) <= _ABOUT):
         return Phrase("simulate.detail.meeting", {"share": share})
     values = {"share": share, "came": show_count(came), "ended": show_count(ended)}
     return Phrase("simulate.detail.meeting_of", values)
@@ -92,7 +105,7 @@ def simulation_text(result: SimulationResult, words: Words) -> str:
     cost = simulated_cost(result)
     figures = [
         ("requests_per_second", three_digits(result.requests_per_second)),
-        ("goodput", three_digits(result.goodput)),
+        ("goodput", goodput(result, words)),
         ("output_tokens_per_second", three_digits(result.output_tokens_per_second)),
         ("mean_running", three_digits(result.mean_running)),
         ("mean_waiting", three_digits(result.mean_waiting)),
@@ -108,6 +121,11 @@ def simulation_text(result: SimulationResult, words: Words) -> str:
     block = "\n".join(f"  {line}" for line in table(rows, right=range(1, 7)))
     rest = "\n".join(f"  {line}" for line in lines)
     return f"{words.phrase(headline(result))}\n  {said}\n\n{block}\n\n{rest}\n"
+
+
+def goodput(result: SimulationResult, words: Words) -> str:
+    """The rate, and its share of what was answered."""
+    return f"{three_digits(result.goodput)} ({words.phrase(percent(result.good_share))})"
 
 
 def _row(label: str, values: Distribution) -> list[str]:
@@ -149,6 +167,7 @@ def simulation_tree(result: SimulationResult, words: Words) -> dict[str, Any]:
             "requests_per_s": result.requests_per_second,
             "output_tokens_per_s": result.output_tokens_per_second,
             "goodput_requests_per_s": result.goodput,
+            "goodput_share": result.good_share,
         },
         "targets": {
             "meeting": result.meeting,

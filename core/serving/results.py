@@ -94,6 +94,12 @@ class SimulationResult:
     # Requests that rates and goodput are of: those whose answer ended after the warm-up; 0 in old files.
     answered: int = 0
 
+    @property
+    def good_share(self) -> float:
+        """Share of the rate that is goodput: of what was answered, not of what came."""
+        rate = self.requests_per_second
+        return min(1.0, self.goodput / rate) if rate > 0 else 0.0
+
 
 def summarise(
     scenario: Scenario,
@@ -115,8 +121,10 @@ def summarise(
     several = output[kept] > 1
     tpot = (finish - first)[kept][several] / (output[kept][several] - 1.0)
     good, good_first, good_each = _meets(scenario, first, finish, arrival, output, kept)
+    # A trace that ends before its first answer is no load that goes on.
     burst = scenario.simulation.arrivals == "trace" and bool((finish[done] > stop).all())
-    stable = (finished and burst) or _stable(scenario, arrival, admitted, start, stop)
+    taken = np.array(records.replica) >= 0  # what is refused waits for nothing
+    stable = (finished and burst) or settles(scenario, arrival[taken], admitted[taken], start, stop)
     since, until = (start, stop) if stable or not finished else _full(start, stop, admitted, finish)
     if finished and _brief(scenario, finish[done], since, until):
         since, until = float(arrival[0]), float(finish[done].max())
@@ -232,8 +240,8 @@ def _tokens_within(
     return float((shown + (tokens - 1.0) * spread).sum())
 
 
-def _stable(scenario: Scenario, arrival: FloatArray, admitted: FloatArray, start: float, stop: float) -> bool:
-    """Whether the queue stops growing.  A trace that ends before its first answer is no load that goes on.
+def settles(scenario: Scenario, arrival: FloatArray, admitted: FloatArray, start: float, stop: float) -> bool:
+    """Whether the queue of requests that were taken in stops growing.
 
     It does when fewer wait at the end than chance brings together (the number of arrivals in a half of
     the time varies by about its root), or no more than in the middle.  Users never come faster than

@@ -50,6 +50,7 @@ class Progress:
     clock: float  # s of simulated time
     asked: int  # requests so far
     done: int  # of them answered
+    whole: int = 0  # requests that will have come in the end, where that is known
 
 
 class Run:
@@ -183,16 +184,18 @@ class Run:
         yield self._progress(last, most)
 
     def _progress(self, last: float, most: int) -> Progress:
-        asked = len(self.records)
+        asked, whole = len(self.records), 0
+        if self._source.from_trace and self.trace is not None:
+            whole = min(most, len(self.trace))
         if self.finished:
             share = 1.0
-        elif self._source.from_trace and self.trace is not None:
-            share = (self.done + self.refused) / max(1, len(self.trace))
+        elif whole:
+            share = (self.done + self.refused) / whole
         else:
             by_count = (self.done + self.refused) / min(most, 10**12)
             by_time = min(1.0, self.clock / last) * (self.done + self.refused) / max(1, asked)
             share = max(by_count, by_time)
-        return Progress(min(1.0, share), self.clock, asked, self.done)
+        return Progress(min(1.0, share), self.clock, asked, self.done, whole)
 
     def _push(self, time: float, what: Asked | tuple[Active, Replica]) -> None:
         self._order += 1

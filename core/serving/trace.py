@@ -98,6 +98,15 @@ class Trace:
         """Mean arrivals a second."""
         return (len(self) - 1) / float(self.arrival[-1]) if len(self) > 1 and self.arrival[-1] > 0 else 0.0
 
+    def first(self, count: int) -> "Trace":
+        """The requests that come first."""
+        columns = (self.arrival[:count], self.prompt[:count], self.output[:count])
+        return self if count >= len(self) else Trace(*columns, self.chains[:count])
+
+    def at_rate(self, rate: float) -> "Trace":
+        """Replayed faster or slower, so that ``rate`` requests come a second; one that has a rate."""
+        return Trace(self.arrival * (self.rate / rate), self.prompt, self.output, self.chains)
+
 
 def parse_trace(data: bytes) -> Trace:
     """The requests of a file's bytes.

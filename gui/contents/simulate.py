@@ -3,14 +3,16 @@
 import math
 
 from core.planning.capacity_search import trial_requests
+from core.planning.replay import MOST
 from core.planning.simulated_cost import simulated_cost
 from core.quantities import Range
 from core.reports.simulation import detail as detail_phrases
+from core.reports.simulation import goodput, so_far
 from core.reports.simulation import headline as headline_phrase
 from core.serving.results import SHARES as RANKS
 from core.serving.results import Distribution, SimulationResult
 from core.units import Shown, bare, show_count, show_limit, show_time, three_digits, time_in
-from core.words import Words, numbered, percent
+from core.words import Words, counted, numbered, percent
 from gui.widgets.card_content import Card
 from gui.widgets.grid_table import Cell, Column, Row
 from gui.work.simulation import Shot, Study
@@ -34,13 +36,8 @@ def working(shot: Shot | None, words: Words) -> tuple[str, str]:
     """Sentence and line while a run goes on."""
     if shot is None:
         return words("simulating.starting"), ""
-    progress = shot.progress
-    return words("simulating.working", share=percent(progress.share)), words(
-        "simulating.working_detail",
-        done=show_count(progress.done),
-        asked=show_count(progress.asked),
-        time=show_time(progress.clock),
-    )
+    share = words("simulating.working", share=percent(shot.progress.share))
+    return share, words.phrase(so_far(shot.progress))
 
 
 def cards(result: SimulationResult, words: Words) -> tuple[Card, ...]:
@@ -103,15 +100,14 @@ def _timed(key: str, values: Distribution, target: float | None, share: float, w
 
 
 def _goodput(result: SimulationResult, words: Words) -> Card:
-    rate = max(result.requests_per_second, result.goodput, 1e-12)
-    share = result.goodput / rate
+    share = result.good_share
     return Card(
         "goodput",
         words("simulating.figures.goodput"),
         value=three_digits(result.goodput),
         unit=words("simulating.figures.per_second"),
         note=words("simulating.figures.of", value=three_digits(result.requests_per_second)),
-        target=words.phrase(percent(result.meeting)) if result.done else "",
+        target=words.phrase(percent(share)) if result.done else "",
         has_bullet=result.done > 0,
         low=0.0,
         high=share,
@@ -222,7 +218,7 @@ def facts(result: SimulationResult, words: Words) -> tuple[list[Fact], list[Fact
         ("requests", show_count(result.done)),
         ("rate", three_digits(result.requests_per_second)),
         ("tokens", three_digits(result.output_tokens_per_second)),
-        ("goodput", three_digits(result.goodput)),
+        ("goodput", goodput(result, words)),
     ]
     if targets.time_to_first_token_s is not None:
         work.append(("meeting_first", share(result.meeting_first_token)))
@@ -257,21 +253,26 @@ def load_headline(study: Study, words: Words) -> str:
     return words("simulating.curve.headline_most", value=load_text(study, found.most.expected, words))
 
 
-def load_detail(study: Study, words: Words) -> str:
-    """Range, what ends it, the knee."""
+def load_detail(study: Study, shot: Shot | None, words: Words) -> str:
+    """Range, what ends it, the knee, and what no load lets in."""
     found, parts = study.found, []
     if found.most.high > found.most.low > 0:
-        values = {"low": _number(study, found.most.low), "high": load_text(study, found.most.high, words)}
-        parts.append(words("simulating.curve.range", **values))
+        values = {"low": _number(study, found.most.low), "high": _number(study, found.most.high)}
+        key = "range_users" if found.by == "users" else "range_rate"
+        parts.append(words(f"simulating.curve.{key}", **values))
     parts.append(words(f"simulating.curve.limit.{found.limit}"))
     if study.knee >= 0:
         at = load_text(study, study.trials[study.knee].load, words)
         parts.append(words("simulating.curve.knee_at", value=at))
+    if shot is not None and shot.result.refused:
+        parts.append(words.phrase(counted("simulate.detail.refused", shot.result.refused)))
     return words.sentences(parts)
 
 
 def load_runs(study: Study, shot: Shot | None, words: Words) -> str:
     """How long the runs of the curve are, and why a shorter run by itself can tell other percentiles."""
+    if study.scenario.simulation.arrivals == "trace" and shot is not None:
+        return words("simulating.curve.runs_trace", n=show_count(min(shot.result.asked, MOST)))
     requests = trial_requests(study.found.percentile)
     if shot is not None and shot.finished and shot.result.done < requests:
         own = show_count(shot.result.done)

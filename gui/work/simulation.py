@@ -22,6 +22,7 @@ from core.planning.capacity_search import (
     trial,
     trial_requests,
 )
+from core.planning.replay import at_own_rate, replays
 from core.quantities import FloatArray
 from core.results import Estimate
 from core.serving.requests import Records
@@ -124,10 +125,13 @@ class Study:
     replicas: ReplicasFound | None = None
 
 
-def study(scenario: Scenario) -> Iterator[Study]:
-    """First the largest load, then latency against load.  Raises InvalidScenario like the simulator."""
+def study(scenario: Scenario, trace: Trace | None = None) -> Iterator[Study]:
+    """First the largest load, then latency against load.  A trace is replayed faster and slower, and the
+    scenario's own rate is that of the trace.  Raises InvalidScenario like the simulator and the replay.
+    """
+    scenario = at_own_rate(scenario, trace)
     found: CapacityFound | None = None
-    for found in find_capacity(scenario):
+    for found in find_capacity(scenario, None, trace):
         yield _studied(scenario, found, {}, finished=False)
     assert found is not None
     curve: dict[float, Trial] = {}
@@ -135,22 +139,22 @@ def study(scenario: Scenario) -> Iterator[Study]:
     requests = trial_requests(scenario.simulation.percentile)
     if found.by == "requests":
         rate = scenario.workload.request_rate
-        if rate <= ceiling(scenario):
-            curve[rate] = trial(scenario, rate, requests)
+        if replays(scenario, trace) or rate <= ceiling(scenario, trace):
+            curve[rate] = trial(scenario, rate, requests, trace)
             yield _studied(scenario, found, curve, finished=False)
         own_rate = dict(curve)
-        for state in latency_curve(scenario, requests):
+        for state in latency_curve(scenario, requests, trace):
             curve = own_rate | {one.load: one for one in state.trials}
             yield _studied(scenario, found, curve, finished=False)
     else:
         top, own = max(found.most.expected, 2.0), float(scenario.workload.users)
         loads = {max(1.0, float(round(top * share))) for share in _LOAD_SHARES}
         for load in sorted(loads | ({own} if own <= _OWN_WITHIN * top else set())):
-            curve[load] = trial(scenario, load, requests)
+            curve[load] = trial(scenario, load, requests, trace)
             yield _studied(scenario, found, curve, finished=False)
     last = _studied(scenario, found, curve, finished=True)
     if found.by == "requests":
-        for copies in find_replicas(scenario):
+        for copies in find_replicas(scenario, None, trace):
             yield replace(last, replicas=copies, share=0.97, finished=copies.finished)
     else:
         yield last
@@ -181,7 +185,8 @@ def expected_requests(scenario: Scenario, estimate: Estimate | None, trace: Trac
     """How many requests a run will have, by the steady state."""
     settings = scenario.simulation
     if settings.arrivals == "trace":
-        return float(len(trace)) if trace is not None else 0.0
+        rows = 0 if trace is None else len(trace)
+        return float(min(rows, settings.requests or rows))
     rate = scenario.workload.request_rate
     if scenario.workload.load == "users":
         speed = None if estimate is None else estimate.speed

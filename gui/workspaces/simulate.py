@@ -50,7 +50,8 @@ class SimulateWorkspace(WorkPage):
         self.shot: Shot | None = None  # the last one of the run that is shown
         self.study: Study | None = None
         self._asked: tuple[Scenario, str] | None = None  # what runs or has run
-        self._studied: Scenario | None = None
+        self._studied: tuple[Scenario, str] | None = None
+        self._no_load = ""  # why there is no load curve
         self._taken: object = None  # the kept run that was looked at last
         self._from_file = False
         self._arrived = False  # all of the run that was asked for last
@@ -61,8 +62,8 @@ class SimulateWorkspace(WorkPage):
         self.run.ended.connect(self._on_run_end)
         self.load_work.news.connect(self._on_study)
         self.load_work.ended.connect(self._on_study_end)
-        for work in (self.run, self.load_work):
-            work.failed.connect(self._on_run_failed)
+        self.run.failed.connect(self._on_run_failed)
+        self.load_work.failed.connect(self._on_study_failed)
         self._grey = QTimer(self, singleShot=True, interval=_STALE_MS)
         self._grey.timeout.connect(lambda: self._set_stale(True))
         self._build()
@@ -150,11 +151,18 @@ class SimulateWorkspace(WorkPage):
         if self._keeper.busy:  # which says when it is done
             return
         self._take_kept()
-        if needs_trace(scenario) and not self.traces.is_there(scenario):
+        if needs_trace(scenario):
+            self.traces.find(scenario)
+        self._tell_trace(scenario)
+        if self._lacks_trace():
+            if self._working:
+                self._asked = self._studied = None
+            self._stop_all()
+            self._rest.stop()
+            self._end_work()
             self._set_stale(True)
             self._say()
             return
-        self._tell_trace(scenario)
         if self._asked is None or self._asked != self._question():
             if self.run.working:
                 self.run.stop()
@@ -166,8 +174,13 @@ class SimulateWorkspace(WorkPage):
             self._grey.stop()
             self._set_stale(False)
             self._say()
-        if self.tab == "load" and self._studied != _essence(scenario):
+        if self.tab == "load" and self._studied != self._question():
             self._rest.start()
+
+    def _lacks_trace(self) -> bool:
+        """Whether the trace that is needed is not there: nothing runs in its place."""
+        scenario = self._context.document.scenario
+        return needs_trace(scenario) and not self.traces.is_there(scenario)
 
     def _on_keeper(self) -> None:
         self._follow()
@@ -185,8 +198,8 @@ class SimulateWorkspace(WorkPage):
         if (_essence(kept.scenario), kept.trace) == self._question():
             self._asked, self._stopped = self._question(), False
             load = self._keeper.part("load")
-            if isinstance(load, KeptLoad) and _essence(load.scenario) == self._asked[0]:
-                self._studied = self._asked[0]
+            if isinstance(load, KeptLoad) and _is_load_of(load, self._asked[0]):
+                self._studied = self._asked
                 self._on_study(
                     Study(load.scenario, load.found, load.trials, load.knee, 1.0, True, load.replicas)
                 )
@@ -210,11 +223,10 @@ class SimulateWorkspace(WorkPage):
         )
 
     def _begin(self) -> None:
-        if not self._active:
+        if not self._active or self._lacks_trace():
             return
-        scenario = self._context.document.scenario
         if self._asked == self._question():
-            if self.tab == "load" and self._studied != _essence(scenario):
+            if self.tab == "load" and self._studied != self._question():
                 self._begin_study()
             return
         if self._is_short():
@@ -225,7 +237,8 @@ class SimulateWorkspace(WorkPage):
 
     def begin(self, anew: bool = False) -> None:
         """Run the scenario as it stands; ``anew`` also what has been run."""
-        if not anew and self._asked == self._question():
+        if self._lacks_trace() or (not anew and self._asked == self._question()):
+            self._say()
             return
         self._rest.stop()
         self.load_work.stop()
@@ -239,10 +252,11 @@ class SimulateWorkspace(WorkPage):
 
     def _begin_study(self) -> None:
         scenario = self._context.document.scenario
-        self._studied, self._stopped = _essence(scenario), False
-        self.study = None
+        trace = self.traces.trace if needs_trace(scenario) else None
+        self._studied, self._stopped = self._question(), False
+        self.study, self._no_load = None, ""
         self._late.start()
-        self.load_work.start(lambda: study(scenario))
+        self.load_work.start(lambda: study(scenario, trace))
         self._say()
 
     def _share(self) -> float:
@@ -274,7 +288,7 @@ class SimulateWorkspace(WorkPage):
         if shot is not None and shot.finished and self._asked is not None:
             self._taken = KeptRun(shot.scenario, shot.result, self._asked[1], shot.seconds)
             self._keeper.put("run", self._taken)
-        if self.tab == "load" and self._active:
+        if self.tab == "load" and self._active and not self._lacks_trace():
             self._begin_study()
 
     def _on_run_failed(self, problems: tuple[Problem, ...]) -> None:
@@ -293,6 +307,11 @@ class SimulateWorkspace(WorkPage):
         self.pages.show_study(found)
         self._show_share()
         self._say()
+
+    def _on_study_failed(self, problems: tuple[Problem, ...]) -> None:
+        self.study, self._no_load = None, self._words.problem(problems[0])
+        self.pages.show_study(None)
+        self._end_work()
 
     def _on_study_end(self) -> None:
         self._end_work()
@@ -324,10 +343,13 @@ class SimulateWorkspace(WorkPage):
         again = self.shot is not None and current
         self.form.run.setText(words("simulating.run_again" if again else "simulating.run"))
         self.pages.took.set_text("")
-        if needs_trace(scenario) and self.traces.trace is None:
+        self.pages.tell_load(self._before_load(current))
+        if self._lacks_trace():
             self.heading.say(*self.traces.missing(scenario))
         elif self.load_work.working or (self.tab == "load" and self.study is not None and current):
             self._say_load()
+        elif self.tab == "load" and self._no_load and current and not self.run.working:
+            self.heading.say(self._no_load, "")
         elif self.run.working and not (self.shot is not None and (self._arrived or self._rest.isActive())):
             shot = self.shot if self.shot is not None and not self.shot.finished else None
             self.heading.say(*content.working(shot, words))
@@ -350,6 +372,13 @@ class SimulateWorkspace(WorkPage):
         elif not self._stopped:
             self.heading.say(words("simulating.starting"), "")
 
+    def _before_load(self, current: bool) -> str:
+        """What stands in place of a load curve that has not begun."""
+        if self._lacks_trace():
+            return self._words("simulating.curve.no_trace")
+        waits = self._active and not current and not self._is_short()
+        return self._words("simulating.curve.press") if waits and not self._working else self._no_load
+
     def _say_load(self) -> None:
         words, found = self._words, self.study
         if found is None:
@@ -358,7 +387,9 @@ class SimulateWorkspace(WorkPage):
             said = words.phrase(counted("simulating.curve.working", len(found.trials)))
             self.heading.say(said, content.load_headline(found, words) if found.found.finished else "")
         else:
-            self.heading.say(content.load_headline(found, words), content.load_detail(found, words))
+            self.heading.say(
+                content.load_headline(found, words), content.load_detail(found, self.shot, words)
+            )
             self.pages.took.set_text(content.load_runs(found, self.shot, words))
 
     def _on_trace(self) -> None:
@@ -367,7 +398,7 @@ class SimulateWorkspace(WorkPage):
 
     def _tell_trace(self, scenario: Scenario) -> None:
         note = ""
-        if needs_trace(scenario) and self.traces.trace is not None:
+        if self.traces.trace is not None and not self._lacks_trace() and needs_trace(scenario):
             rate = three_digits(self.traces.trace.rate)
             rows = len(self.traces.trace)
             note = self._words(numbered("simulating.trace_rows", rows), count=show_count(rows), rate=rate)
@@ -392,6 +423,14 @@ class SimulateWorkspace(WorkPage):
             self._tell("saved", "bad", words("simulating.failed", reason=reason))
             return
         self._tell("saved", "good", words("simulating.saved", name=path.name))
+
+
+def _is_load_of(load: KeptLoad, asked: Scenario) -> bool:
+    """Whether a kept load curve is that of a scenario; that of a trace has the trace's rate in its own."""
+    kept = load.scenario
+    if asked.simulation.arrivals == "trace" and load.found.by == "requests":
+        kept = kept.model_copy(update={"workload": asked.workload})
+    return _essence(kept) == asked
 
 
 def _essence(scenario: Scenario) -> Scenario:

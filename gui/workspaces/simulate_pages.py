@@ -3,7 +3,7 @@
 from functools import partial
 
 import numpy as np
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
     QGraphicsOpacityEffect,
@@ -22,6 +22,7 @@ from gui.plots.load_curve import KINDS, LoadCurve
 from gui.plots.over_time import OverTime
 from gui.plots.request_rows import RequestRows
 from gui.plots.spread import Spread
+from gui.sheets.sheet import Text
 from gui.theme import manager, theme
 from gui.widgets.copies_line import CopiesLine
 from gui.widgets.grid_table import GridTable
@@ -124,6 +125,11 @@ class SimulatePages(QWidget):
         for curve in self.curves:
             row.addWidget(curve, 1)
         column.addLayout(row, 1)
+        self.no_load = Text("body", "ink2")
+        self.no_load.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.no_load.setWordWrap(True)
+        self.no_load.hide()
+        column.addWidget(self.no_load, 1)
         column.addWidget(self.copies)
         return page
 
@@ -243,9 +249,18 @@ class SimulatePages(QWidget):
     def show_study(self, study: Study | None) -> None:
         """Show loads as far as they are simulated, one curve after the other."""
         self._study = study
+        self.tell_load("" if study is not None else self.no_load.text())
         for kind, curve in zip(KINDS, self.curves, strict=True):
             self._turns.put(kind, partial(curve.show_study, study))
         self._turns.put("copies", partial(self.copies.show_study, study))
+
+    def tell_load(self, why: str) -> None:
+        """Say why there is no load curve, in its place."""
+        self.no_load.setText(why)
+        empty = bool(why) and self._study is None
+        self.no_load.setVisible(empty)
+        for curve in self.curves:
+            curve.setVisible(not empty)
 
     def clear(self) -> None:
         """There is nothing to show."""

@@ -31,10 +31,14 @@ class TraceKeeper(QObject):
         super().__init__(home)
         self._context, self._home, self._words = context, home, context.words
         self.trace: Trace | None = None
-        self.path: Path | None = None
+        self.path: Path | None = None  # of the trace
+        self._coming: Path | None = None  # what is being read
+        self._chosen = False  # by a person, not found beside the scenario
+        self._broken: Path | None = None  # what could not be read lies beside the scenario still
         self.reading = Work(self)
         self.reading.news.connect(self._on_trace)
         self.reading.failed.connect(self._on_failed)
+        context.document.path_changed.connect(lambda _path: self._on_document())
 
     def watch(self, on: bool) -> None:
         """Take traces that are dropped on the window, or no more."""
@@ -44,23 +48,29 @@ class TraceKeeper(QObject):
             window.installEventFilter(self)  # asked before the window's own, which came earlier
 
     def is_there(self, scenario: Scenario) -> bool:
-        """Whether the trace that is named is read; begins to read it where it lies beside the file."""
+        """Whether the trace that is named is read, and no other one is coming."""
+        named = self.path is not None and self.path.name == scenario.simulation.trace
+        return self.trace is not None and named and self._coming is None
+
+    def find(self, scenario: Scenario) -> None:
+        """Read the trace that is named where it lies beside the file; what a person chose comes first."""
         name = scenario.simulation.trace
-        if self.trace is not None and self.path is not None and self.path.name == name:
-            return True
+        if self._coming is not None and (self._chosen or self._coming.name == name):
+            return
+        if self._coming is not None:
+            self._stop()
+        if self.is_there(scenario):
+            return
         home = self._context.document.path
         found = beside(home, name) if home is not None else None
-        if found is not None and found != self.path:
-            self.read(found)
-        elif not self.reading.working:
-            self.trace = None
-        return False
+        if found is not None and found != self._broken:
+            self._read(found, chosen=False)
 
     def missing(self, scenario: Scenario) -> tuple[str, str]:
         """What is needed, and why."""
         words, name = self._words, scenario.simulation.trace
-        if self.reading.working and self.path is not None:
-            return words("simulating.trace_reading", name=self.path.name), ""
+        if self._coming is not None:
+            return words("simulating.trace_reading", name=self._coming.name), ""
         why = words("simulating.trace_missing", name=name) if name else words("simulating.trace_needed_why")
         return words("simulating.trace_needed"), why
 
@@ -71,34 +81,64 @@ class TraceKeeper(QObject):
         self._context.dialogs.open_trace(self._home, folder, lambda path: self.read(path) if path else None)
 
     def read(self, path: Path) -> None:
-        """Take the requests of a file."""
-        self.path = path
+        """Take the requests of a file that was chosen."""
+        self._read(path, chosen=True)
+
+    def _read(self, path: Path, chosen: bool) -> None:
+        self._coming, self._chosen, self._broken = path, chosen, None
         self.reading.start(lambda: read_trace(path))
         self.changed.emit()
 
+    def _stop(self) -> None:
+        self.reading.stop()
+        self._coming = None
+
+    def _on_document(self) -> None:
+        """Another scenario: its trace may have the name of the last one's."""
+        if not self._context.document.undo_stack.count():
+            self._stop()
+            self.trace = self.path = self._broken = None
+            self.changed.emit()
+
     def _on_trace(self, trace: Trace) -> None:
-        assert self.path is not None
-        self.trace = trace
+        path, before = self._coming, (self.trace, self.path)
+        assert path is not None
+        self._stop()
+        self.trace, self.path = trace, path
         self._context.messages.drop("trace")
-        document = self._context.document
-        changes: list[tuple[str, object]] = [("simulation.trace", self.path.name)]
-        if not needs_trace(document.scenario):
-            changes.append(("simulation.arrivals", "trace"))
-        document.set_values(changes, "simulation.trace")
-        document.end_merge()
-        self.reading.working = False
+        if self._chosen and not self._named(path):
+            self.trace, self.path = before
         self.changed.emit()
 
+    def _named(self, path: Path) -> bool:
+        """Name it in the scenario, or say why not."""
+        document = self._context.document
+        changes: list[tuple[str, object]] = [("simulation.trace", path.name)]
+        if not needs_trace(document.scenario):
+            changes.append(("simulation.arrivals", "trace"))
+        done = document.set_values(changes, "simulation.trace")
+        if not done:
+            refused = [document.refused[key] for key, _ in changes if key in document.refused]
+            self._tell(path, self._words.problem(refused[0]) if refused else "")
+        document.end_merge()
+        return done
+
     def _on_failed(self, problems: tuple[Problem, ...]) -> None:
+        path = self._coming
+        assert path is not None
+        self._stop()
+        self._broken = path
+        self._tell(path, self._words.problem(problems[0]))
+        self.changed.emit()
+
+    def _tell(self, path: Path, reason: str) -> None:
+        """Why a file is not taken."""
         messages, words = self._context.messages, self._words
         dismiss = (words("window.dismiss"), lambda: messages.drop("trace"))
-        reason = words.problem(problems[0])
-        if self.path is not None and self.path.name not in reason:
-            reason = words("window.file_problem", name=self.path.name, reason=reason)
+        if path.name not in reason:
+            reason = words("window.file_problem", name=path.name, reason=reason)
         messages.drop("file")  # one thing is opened at a time, and the last one is spoken of
         messages.tell("trace", "bad", reason, [dismiss], passing=True)
-        self.path = None
-        self.changed.emit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """A trace that is dropped on the window is read here, anything else where it always is."""

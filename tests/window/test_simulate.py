@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from core.planning import capacity_search as search
 from core.serving.simulator import simulate
+from core.serving.trace import Trace
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
@@ -298,7 +299,7 @@ def test_all_points_of_a_load_curve_are_runs_of_one_length(
     """And the scenario's own rate is one of them; a shorter run by itself is told to be one."""
     lengths, real = [], search.trial
 
-    def noting(one: Scenario, load: float, requests: int) -> search.Trial:
+    def noting(one: Scenario, load: float, requests: int, trace: Trace | None) -> search.Trial:
         lengths.append(requests)
         return real(one, load, 60)
 
