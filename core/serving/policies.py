@@ -1,7 +1,9 @@
 """What each engine's scheduler does, as far as a simulation can tell them apart.
 
 vLLM V1        one token budget for decodes and chunks of prompts, running requests first; a request
-               enters when its first chunk has blocks; the last one in is preempted when they run out.
+               enters when all that it has to read has blocks (before 0.19 its first chunk alone,
+               github.com/vllm-project/vllm/pull/37307: scheduler_reserve_full_isl); the last one in is
+               preempted when they run out.
 vLLM < 0.8     prompts in steps of their own, before decodes; a hundredth of the blocks is left free by a
                request that enters (the "watermark" of its block manager, which V1 has not).
 SGLang         prompts before decodes; a request enters when the answers of all have room as far as a
@@ -16,14 +18,16 @@ Textbook rules: continuous batching that costs nothing.
 from dataclasses import dataclass
 from typing import Literal
 
+from core.latency.efficiency import version_number
 from core.spec.scenario import Scenario
 
 STATIC_ENGINES = ("transformers", "mlx")
-Admission = Literal["chunk", "whole", "share"]
+Admission = Literal["chunk", "prompt", "whole", "share"]
 Victim = Literal["last", "shortest", "none"]
 
 # Of vLLM's block manager before V1.
 _WATERMARK = 0.01
+_FULL_PROMPT = (0, 19)  # vLLM lets a request in when its whole prompt has room
 # SGLang's SGLANG_INIT_NEW_TOKEN_RATIO, its floor and the steps it falls over (global_config.py).
 FIRST_SHARE, LAST_SHARE, SHARE_STEPS = 0.7, 0.098, 600
 MOST_COUNTED = 4096  # tokens of one answer that SGLang counts (CLIP_MAX_NEW_TOKENS)
@@ -33,8 +37,8 @@ MOST_COUNTED = 4096  # tokens of one answer that SGLang counts (CLIP_MAX_NEW_TOK
 class Policy:
     """``prompts_apart``: steps carry prompts or decodes, never both, and prompts go first.
 
-    ``admission``: a request enters when its first chunk ("chunk"), prompt and answer ("whole"), or
-    its prompt and a share of all answers to come ("share") have blocks.
+    ``admission``: a request enters when its first chunk ("chunk"), all that it has to read ("prompt"),
+    prompt and answer ("whole"), or its prompt and a share of all answers to come ("share") have blocks.
     """
 
     prompts_apart: bool = False
@@ -75,4 +79,5 @@ def policy_of(scenario: Scenario, prompts_apart: bool) -> Policy:
     if engine == "textbook":
         return Policy(admission="whole", victim="none")
     swaps, watermark = settings.preemption == "swap", _WATERMARK if prompts_apart else 0.0
-    return Policy(prompts_apart, "chunk", "last", swaps=swaps, watermark=watermark)
+    entry: Admission = "prompt" if version_number(scenario.engine.version) >= _FULL_PROMPT else "chunk"
+    return Policy(prompts_apart, entry, "last", swaps=swaps, watermark=watermark)

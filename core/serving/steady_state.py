@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from core.serving.disaggregated import Pools
 
 _NEVER_FULL = 8.0  # standard deviations
+_SHORT = 6.0  # answers long; prompts twice as long are read anew as a whole or not at all
+_FEW = 7.7  # prompts in the cache
 _LOGISTIC = 1.702  # that makes a logistic curve a normal distribution, nearly
 
 
@@ -49,6 +51,7 @@ class Service:
     occupancy: float = 0.52  # share of its answer for which a running request holds room
     preempts: bool = False  # prompts come in that are given up when the cache is full, and read anew
     watermark: float = 0.0  # share of the cache that a prompt which comes in leaves free
+    whole_prompts: bool = False  # a prompt comes in when all of it has room
     readers: int = 0  # copies beside ``replicas`` that only read prompts; 0: all do both
     hand_over: float = 0.0  # s, for one token of a prompt to go from a reader to a decoder
 
@@ -77,10 +80,11 @@ def prepare(
     plan = _plan(scenario, factors, calibration)
     apart = not isinstance(plan, TextbookPlan) and plan.overheads.separate_prompts
     policy = policy_of(scenario, apart)
-    evicts = policy.admission == "chunk"
+    evicts = policy.admission in ("chunk", "prompt")
     held = occupancy(engine, evicts)
     preempts = evicts and not policy.swaps
-    service = Service(plan, replicas, lengths, seqs, held, preempts, policy.watermark)
+    entire = policy.admission == "prompt"
+    service = Service(plan, replicas, lengths, seqs, held, preempts, policy.watermark, whole_prompts=entire)
     if not deployment.readers or engine.name not in SERVER_ENGINES:
         return service
     link = hand_over_of(scenario.accelerator, deployment)
@@ -189,7 +193,35 @@ def read_anew(service: Service, here: FloatArray, kv_tokens: float | FloatArray)
     pool = kv_tokens / service.replicas
     headroom = service.watermark * pool if service.watermark else np.minimum(here, held)
     whole = (lengths.prompt + lengths.output) ** 2 + (lengths.spread * lengths.output) ** 2
-    return np.asarray(full * more / (1.0 + 2.0 * lengths.output * headroom / whole))
+    share = 1.0 / (1.0 + 2.0 * lengths.output * headroom / whole)
+    if service.whole_prompts:
+        own = pool - lengths.prefix
+        more = _at_the_brim(own, lengths.prompt, lengths.output, service.max_num_seqs, more)
+    return np.asarray(full * more * share)
+
+
+def _at_the_brim(pool: Any, prompt: Any, answer: Any, most: Any, evenly: Any) -> Any:
+    """Tokens read anew where a prompt comes in as a whole and is long beside an answer.
+
+    N prompts P that fill the pool nearly to the brim x = pool - N P leave too little for their answers O:
+    one of them comes in again and again, and is thrown out.  Where x is far from (N - 1/2) O / 2, what
+    answers hold when all ages meet, none is.  On average over x it is an answer's tokens, ``evenly``, as
+    many as short prompts read anew.  Width and height of the hump are those of simulations with 5 to 20
+    prompts; ``most``: sequences at once.
+    """
+    ratio = np.clip(prompt / answer / _SHORT - 1.0, 0.0, 1.0)
+    if np.max(ratio) <= 0.0:
+        return evenly
+    thrown = 0.0
+    for fewer in range(3):
+        held = np.maximum(np.floor(pool / prompt) - fewer, 1.0)
+        root = np.sqrt(held)
+        low, high = 1.0 + 0.45 * root, 0.3 + 0.4 * root
+        off = (pool - held * prompt) / answer - 0.5 * (held - 0.5)
+        beside = (off + 0.5 * (low - high)) / (0.5 * (low + high))
+        height = 1.5 * np.minimum(1.0, _FEW / held) / (low + high)
+        thrown = thrown + np.where(held <= most, height, 0.0) * np.maximum(0.0, 1.0 - beside**2)
+    return (1.0 - ratio) * evenly + ratio * prompt * np.minimum(thrown, 1.0)
 
 
 def open_loop(

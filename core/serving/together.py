@@ -21,7 +21,7 @@ def alike(service: Service) -> tuple[object, ...] | None:
     return (
         *plans_alike(cast(Any, service.plan)),
         *(lengths.prompt, lengths.prefix, lengths.output, lengths.spread, np.ndim(lengths.anew)),
-        *(service.occupancy, service.preempts, service.watermark),
+        *(service.occupancy, service.preempts, service.watermark, service.whole_prompts),
     )
 
 

@@ -12,6 +12,7 @@ from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
 from core.estimator import estimate
 from core.explain.derivation_time import terms_of
+from core.files import scenario_file
 from core.planning.capacity_search import ceiling
 from core.serving.cache_pool import cache_pool
 from core.serving.simulator import simulate
@@ -220,6 +221,32 @@ def test_a_watermark_spares_most_preemptions(name, prompt, output, times):
     without = simulate(crowded(name, prompt, output, times, **{"engine.version": "0.11"}))
     assert 0 < result.preemptions / result.done < 0.6 * without.preemptions / without.done
     assert off(result.output_tokens_per_second, speed.output_throughput.expected) < 0.07
+
+
+@pytest.mark.parametrize(
+    ("prompt", "near"),
+    [(8000, 0.13), (12000, 0.05), (15600, 0.03), (16160, 0.03), (16384, 0.13), (16560, 0.05)],
+)
+def test_long_prompts_that_fill_the_cache_to_the_brim(samples, prompt, near):
+    """Qwen3-32B on two RTX 3090: five prompts of 16,384 leave room for 900 tokens of their answers."""
+    load = {"workload.prompt_tokens": prompt, "engine.max_model_len": prompt + 512}
+    run = {"simulation.duration_s": 3000.0, "simulation.requests": 600}
+    scenario = with_values(scenario_file.load(samples[1]), load | run)
+    found = simulate(scenario)
+    estimated = estimate(scenario).speed.output_throughput.expected
+    assert off(estimated, found.output_tokens_per_second) <= near
+
+
+def test_a_prompt_comes_in_when_all_of_it_has_room(samples):
+    """github.com/vllm-project/vllm/pull/37307; before 0.19 its first chunk was enough."""
+    load = {"workload.users": 16, "workload.prompt_tokens": 8192, "workload.output_tokens": 256}
+    crowded = with_values(
+        scenario_file.load(samples[0]), load | {"engine.max_model_len": 8448, "simulation.requests": 100}
+    )
+    whole, parts = (
+        simulate(with_values(crowded, {"engine.version": version})) for version in ("0.19", "0.18")
+    )
+    assert whole.preemptions == 0 < parts.preemptions
 
 
 def test_as_many_sequences_as_fit_are_not_preempted():
