@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 import resources
 from core.catalog.entries import Folders, from_folders, in_file, own_folders
-from core.catalog.search import Searchable, compact, search, suggestions, tokens
+from core.catalog.search import Searchable, Shelf, compact, search, suggestions, tokens
 from core.errors import NotFound, Problem
 from core.spec.accelerator import Accelerator
 
@@ -21,7 +21,7 @@ def _file() -> TypeAdapter[tuple[Accelerator, ...]]:
 @dataclass(frozen=True)
 class _Catalogue:
     accelerators: dict[str, Accelerator]
-    searchable: tuple[Searchable, ...]
+    searchable: Shelf
     exact: dict[str, str]
     problems: tuple[Problem, ...]
 
@@ -43,7 +43,7 @@ def _catalogue_of(folders: Folders) -> _Catalogue:
         except ValidationError as error:
             path = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"])
             problems.append(in_file(Problem("catalog.bad_field", values={"name": path}), user.place))
-    searchable = tuple(
+    searchable = Shelf(
         Searchable(
             d.name,
             d.name,

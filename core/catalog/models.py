@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from core.catalog.entries import Entry, Folders, from_folders, in_file, own_folders, packaged, texts
-from core.catalog.search import Searchable, compact, search, suggestions, tokens
+from core.catalog.search import Searchable, Shelf, compact, search, suggestions, tokens
 from core.errors import InferometerError, InvalidScenario, NotFound, Problem
 from core.importers.hf.reader import ALIASES
 from core.spec.architecture import Architecture
@@ -41,7 +41,7 @@ class CatalogModel:
 class _Catalogue:
     models: tuple[CatalogModel, ...]
     entries: dict[str, Entry]
-    searchable: tuple[Searchable, ...]
+    searchable: Shelf
     exact: dict[str, str]  # compact spelling → id
     problems: tuple[Problem, ...]
 
@@ -169,7 +169,7 @@ def _catalogue_of(folders: Folders) -> _Catalogue:
         except InferometerError as error:
             problems.append(in_file(error.problems[0], found.place))
     models = tuple(_light(entry) for entry in entries.values())
-    searchable = tuple(
+    searchable = Shelf(
         Searchable(m.id, m.name, m.aliases, _tags(m, entries[m.id]), m.released, m.family) for m in models
     )
     exact: dict[str, str] = {}

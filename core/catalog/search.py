@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 import resources
 
@@ -27,6 +27,7 @@ _FORMAT = re.compile(
 )
 _MAX_QUERY = 200
 _LEAST_MISTYPED = 3  # letters: a shorter word is like a part of any name
+_MOST_KEPT = 2000  # answers
 _WITHIN = 5  # how well a name answers that has the query in its midst
 _OTHER_LETTERS = re.compile(r"[^\x00-\x7f\W]+")  # Han and all else that ``_WORD`` passes over
 
@@ -75,9 +76,42 @@ class Searchable:
         return frozenset(part for word in self.whole for part in _parts(word))
 
     @cached_property
+    def starts(self) -> str:
+        """The words one below the other: what begins with a line's end and is in it begins one of them."""
+        return "\n" + "\n".join(self.words)
+
+    @cached_property
+    def spellings(self) -> str:
+        """The exact spellings one below the other."""
+        return "\n".join(self.exact)
+
+    @cached_property
+    def family_key(self) -> str:
+        """The family, as queries are compared."""
+        return compact(self.family)
+
+    @cached_property
     def own_words(self) -> frozenset[str]:
         """Words of the name that tell it from its relatives."""
         return frozenset(w for w in tokens(self.name) if w not in _NOISE and not _VERSION.fullmatch(w))
+
+
+class Shelf(tuple[Searchable, ...]):
+    """Entries that are searched at every key: what was found once is kept."""
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Words of all entries."""
+        return _words_of(self)
+
+    @cached_property
+    def found(self) -> dict[tuple[str, bool], list[str]]:
+        """Keys by query, and whether it was mended."""
+        return {}
+
+
+def _words_of(pool: Iterable[Searchable]) -> tuple[str, ...]:
+    return tuple(sorted({word for entry in pool for word in entry.words}))
 
 
 @cache
@@ -110,15 +144,15 @@ def _match(entry: Searchable, query: str, asked: Sequence[str]) -> int | None:
     """How well an entry answers, 0 best; None: not at all."""
     if query in entry.exact:
         return 0
-    if query == compact(entry.family):
+    if query == entry.family_key:
         return 1
-    if all(word in entry.whole for word in asked):
+    if entry.whole.issuperset(asked):
         return 2
-    if all(word in entry.words for word in asked):
+    if entry.words.issuperset(asked):
         return 3
-    if all(any(own.startswith(word) for own in entry.words) for word in asked):
+    if all(f"\n{word}" in entry.starts for word in asked):
         return 4
-    if len(query) >= 2 and not _SIZE.fullmatch(query) and any(query in name for name in entry.exact):
+    if len(query) >= 2 and query in entry.spellings and not _SIZE.fullmatch(query):
         return _WITHIN
     return None
 
@@ -136,14 +170,25 @@ def search(
     Number formats ("4 bit", "AWQ", "Q4_K_M") are passed over where no name has them; with ``mend`` a word
     that no entry has is taken for the most alike one.
     """
-    pool = list(entries)
-    query = in_latin(query[:_MAX_QUERY])
+    query = query[:_MAX_QUERY]
+    if not isinstance(entries, Shelf):
+        return _search(list(entries), query, mend)[:limit]
+    kept, asked = entries.found, (query, mend)
+    if asked not in kept:
+        if len(kept) >= _MOST_KEPT:
+            kept.clear()
+        kept[asked] = _search(entries, query, mend)
+    return kept[asked][:limit]
+
+
+def _search(pool: Sequence[Searchable], query: str, mend: bool) -> list[str]:
+    query = in_latin(query)
     parts = _OTHER_LETTERS.findall(query.lower())
     if parts:
         pool = [entry for entry in pool if _written(entry, parts)]
     asked = tokens(query)
     if not asked:
-        return [entry.key for entry in pool][:limit]
+        return [entry.key for entry in pool]
     found = _ranked(pool, compact(query), asked)
     plain = _FORMAT.sub(" ", query.lower())
     if not found and tokens(plain):
@@ -151,7 +196,7 @@ def search(
         found = _ranked(pool, compact(plain), asked)
     if mend and (not found or _in_the_midst(pool, found[0], compact(query), asked)):
         found = list(dict.fromkeys((*_mended(pool, asked), *found)))
-    return found[:limit]
+    return found
 
 
 def _in_the_midst(pool: Sequence[Searchable], key: str, query: str, asked: Sequence[str]) -> bool:
@@ -162,7 +207,7 @@ def _in_the_midst(pool: Sequence[Searchable], key: str, query: str, asked: Seque
 
 def _mended(pool: Sequence[Searchable], asked: Sequence[str]) -> list[str]:
     """What answers words that were glued together, or that no entry has and that are like others."""
-    known = sorted({word for entry in pool for word in entry.words})
+    known = pool.words if isinstance(pool, Shelf) else _words_of(pool)
     pieces = [piece for word in asked for piece in (_parts(word)[1:] or [word])]
     for words in (pieces, [_alike(word, known) for word in asked], [_alike(word, known) for word in pieces]):
         if words != asked and (found := _ranked(pool, "".join(words), words)):
@@ -181,7 +226,8 @@ def _ranked(pool: Sequence[Searchable], query: str, asked: Sequence[str]) -> lis
     return [entry.key for _, _, entry in matches]
 
 
-def _alike(word: str, known: Sequence[str]) -> str:
+@lru_cache(_MOST_KEPT)
+def _alike(word: str, known: tuple[str, ...]) -> str:
     from difflib import get_close_matches
 
     if len(word) < _LEAST_MISTYPED or any(other.startswith(word) for other in known):

@@ -8,7 +8,7 @@ import pytest
 from core.catalog import accelerators, models
 from core.catalog.accelerators import accelerator_problems, load_accelerator, search_accelerators
 from core.catalog.models import all_models, load_model, model_problems, search_models
-from core.catalog.search import Searchable, search
+from core.catalog.search import Searchable, Shelf, search
 from core.errors import NotFound
 from core.model.parameters import stored_parameters
 from core.words import Words
@@ -245,3 +245,12 @@ def test_glued_and_misspelt_words_find_what_they_begin_and_not_only_what_has_the
     names = [hit.name for hit in search_models(query)]
     assert {"Llama-3.3-70B-Instruct", "Llama-3.1-70B-Instruct"} <= set(names[:4])
     assert "DeepSeek-R1-Distill-Llama-70B" in names
+
+
+@pytest.mark.parametrize("query", ["lama 70", "qwen3-32b awq", "mistrl", "7b", "千问 32b", ""])
+def test_what_was_found_once_is_found_again(query: str) -> None:
+    shelf = Shelf(Searchable(m.id, m.name, m.aliases) for m in all_models())
+    for mend in (True, False, True):
+        assert search(shelf, query, 12, mend) == search(list(shelf), query, 12, mend)
+    search(shelf, query).clear()  # an answer is the asker's own
+    assert search(shelf, query) == search(list(shelf), query)
