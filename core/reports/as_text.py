@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from core.explain.engine_notes import engine_notes
-from core.explain.ledger_names import line_name
+from core.explain.ledger_names import line_name, taken_at_start
 from core.memory.capacity import users_meant
 from core.planning.cost import Cost, running_cost
 from core.quantities import Range
@@ -112,7 +112,10 @@ def _memory(estimate: Estimate, words: Words) -> str:
     device, budget = (
         round(100 * size / memory_size()) for size in (ledger.device_bytes, ledger.budget_bytes)
     )
+    local = taken_at_start(estimate)
     totals = {"needed": sum(shown) - spare, "budget_bytes": budget, "outside": device - budget}
+    if local:
+        totals = {"needed": sum(shown) - spare, "taken": budget, "unused": device - budget}
     if not ledger.fits:
         totals = {"needed": sum(shown), "budget_bytes": budget, "too_much": sum(shown) - budget}
     totals["device_bytes"] = device
@@ -120,7 +123,7 @@ def _memory(estimate: Estimate, words: Words) -> str:
     lines = _indented(rows, (1, 3))
     rule = max(width(line) for line in lines) - 2
     lines.insert(len(inside), f"  {'─' * rule}")
-    return "\n".join([words("report.memory"), *lines])
+    return "\n".join([words("report.memory_taken" if local else "report.memory"), *lines])
 
 
 def _gib(cents: int) -> tuple[str, str]:

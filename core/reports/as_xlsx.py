@@ -9,7 +9,7 @@ import io
 from datetime import UTC, datetime
 from typing import Any
 
-from core.explain.ledger_names import line_name
+from core.explain.ledger_names import line_name, taken_at_start
 from core.memory.ledger import LINE_ORDER, LedgerLine
 from core.reports.comparison import Comparison
 from core.reports.content import Report, report_of
@@ -41,7 +41,8 @@ def report_xlsx(point: Estimate, words: Words, beside: Comparison | None = None)
     needed = _ledger(ledger, _sheet(words, "ledger"), point, working, formats, words)
     live = {key: f"={working.cell(key)}" for key in CEILINGS if key in working.totals}
     live["memory_per_device"] = f"={needed}/{memory_size()}"
-    summary.write(point, report, live, {"memory_per_device": f"={working.cell('budget')}/{memory_size()}"})
+    limit = working.cell("device" if taken_at_start(point) else "budget")
+    summary.write(point, report, live, {"memory_per_device": f"={limit}/{memory_size()}"})
     if beside is not None and report.compared is not None:
         Compare(book.add_worksheet(_sheet(words, "compare")), formats, words).write(beside, report.compared)
     _curves(book, report, formats, words)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from core.explain.derivation import Derivation, derive
 from core.explain.engine_notes import engine_notes
 from core.explain.figures import Unit, shown
-from core.explain.ledger_names import line_name, of_device
+from core.explain.ledger_names import line_name, of_device, taken_at_start
 from core.planning.advise import Suggestion, advise
 from core.planning.compare import Row, cost_values, difference_table
 from core.planning.suggestion import lead
@@ -182,12 +182,14 @@ def metric_values(point: Estimate) -> tuple[tuple[str, Range | None, float | Non
             ("output_throughput", speed.output_throughput, None, "tok/s"),
             ("request_throughput", speed.request_throughput, None, "1/s"),
         ]
+    ledger = point.ledger
+    limit = ledger.device_bytes if taken_at_start(point) else ledger.budget_bytes
     needed, most, tokens = (
         float(v) for v in (point.ledger.needed_bytes, capacity.at_once, capacity.kv_tokens)
     )
     return (
         *timed,
-        ("memory_per_device", Range(needed, needed, needed), float(point.ledger.budget_bytes), "GiB"),
+        ("memory_per_device", Range(needed, needed, needed), float(limit), "GiB"),
         ("concurrent_users", Range(most, most, most), _float(targets.users), "count"),
         ("kv_tokens", Range(tokens, tokens, tokens), None, "tokens"),
     )
@@ -249,7 +251,8 @@ def _ledger(point: Estimate, words: Words) -> Table:
     rows.append(row(words("reports.sum"), "", sum(line.bytes for line in inside)))
     # What lies outside the budget has no share in it, as in the window.
     beyond = [line for line in ledger.lines if line.key == "outside"]
-    rows += [row(words("ledger.outside"), line.engine_word, line.bytes, of_budget=False) for line in beyond]
+    left = words("ledger.unused" if taken_at_start(point) else "ledger.outside")
+    rows += [row(left, line.engine_word, line.bytes, of_budget=False) for line in beyond]
     rows.append(row(words("report.ledger.device_bytes"), "", ledger.device_bytes, of_budget=False))
     head = tuple(
         words(f"reports.columns.{name}", unit=memory_unit())

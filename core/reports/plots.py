@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.explain.ledger_names import line_name, of_device
+from core.explain.ledger_names import line_name, of_device, taken_at_start
 from core.memory.capacity import at_least
 from core.planning.curves import LengthLine, WorkloadCurves
 from core.planning.sweep import workload_curves
@@ -54,8 +54,12 @@ def _ledger(point: Estimate, words: Words) -> Picture:
     ]
     budget = point.ledger.budget_bytes / memory_size()
     title = words(of_device(point.scenario.accelerator, "ledger.title"))
-    mark = (budget, words("ledger.budget_mark", value=f"{budget:,.2f} {memory_unit()}"))
+    mark = (budget, words(_mark(point), value=f"{budget:,.2f} {memory_unit()}"))
     return Picture("ledger", title, stacked(rows, mark, title))
+
+
+def _mark(point: Estimate) -> str:
+    return "ledger.taken_mark" if taken_at_start(point) else "ledger.budget_mark"
 
 
 def _thinned(values: FloatArray, keep: IndexArray) -> tuple[float, ...]:
@@ -95,7 +99,7 @@ def _memory(point: Estimate, curves: WorkloadCurves, words: Words) -> Picture:
         words("reports.axes.users"),
         words("reports.axes.gib", unit=memory_unit()),
         drawn,
-        ((budget, words("ledger.budget_mark", value=f"{budget:,.2f} {memory_unit()}")),),
+        ((budget, words(_mark(point), value=f"{budget:,.2f} {memory_unit()}")),),
         (users_shown, needed, show_count(users_shown)),
         most_y=1.5 * max(budget, point.ledger.device_bytes / memory_size()),
         beyond=_held(point, curves, needed),

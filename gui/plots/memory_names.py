@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 from PySide6.QtCore import QRectF
 
+from core.explain.ledger_names import taken_at_start
 from core.planning.curves import LengthLine, WorkloadCurves
 from core.quantities import FloatArray
 from core.results import Estimate
@@ -50,7 +51,8 @@ class MemoryNames:
             ring = self._end(curves.memory)
             if ring[1] > y + 1:
                 draw.taken.append(QRectF(ring[0] - 5, ring[1] - 5, 10, 10))
-        budget = self.words("plots.memory_over_users.budget")
+        key = "taken" if taken_at_start(self.estimate) else "budget"
+        budget = self.words(f"plots.memory_over_users.{key}")
         for middle in (row, y + current.px(9)):
             if draw.text_if_free(
                 rect.right() - 2, middle, budget, current.ink, rect, role="caption_medium", align="right"

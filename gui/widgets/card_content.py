@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from core.explain.ledger_names import taken_at_start
 from core.explain.verdict import CANNOT_RUN
 from core.planning.request_life import TokenGaps, token_gaps
 from core.quantities import Range
@@ -202,23 +203,39 @@ def _memory(estimate: Estimate, words: Words) -> Card:
     longest = max(ledger.device_bytes, needed, 1)
     shown = show_bytes(needed)
     # As in the account beside it, which has two decimals.
-    over = abs(budget - needed) / memory_size()
-    gap = f"{over:.2f}" if over < 10 else three_digits(over)
+    gap = _gap(abs(budget - needed))
+    note = words("cards.spare" if ledger.fits else "cards.too_much", value=gap)
+    limit, tip = budget, ""
+    if taken_at_start(estimate):
+        limit, note = ledger.device_bytes, words("cards.taken", value=_gap(budget))
+        tip = words(
+            "cards.taken_tip",
+            engine=words(f"choices.engines.{estimate.scenario.engine.name}"),
+            taken=show_bytes(budget),
+            free=show_bytes(limit - budget),
+            device=show_bytes(limit),
+        )
     card = Card(
         "memory_per_device",
         name=of_device(estimate.scenario, words, "cards.memory_per_device.name"),
         value=shown.number,
         unit=shown.unit,
         state="" if ledger.fits else "bad",
-        note=words("cards.spare" if ledger.fits else "cards.too_much", value=gap),
-        target=f"≤ {three_digits(budget / memory_size())}",
+        note=note,
+        target=f"≤ {three_digits(limit / memory_size())}",
         target_state="good" if ledger.fits else "bad",
         has_bullet=True,
         high=needed / longest,
         mark=needed / longest,
-        target_mark=budget / longest,
+        target_mark=limit / longest,
+        tip=tip,
     )
     return _finish(card, words)
+
+
+def _gap(size: int) -> str:
+    over = size / memory_size()
+    return f"{over:.2f}" if over < 10 else three_digits(over)
 
 
 def _users(estimate: Estimate, words: Words) -> Card:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.explain.ledger_names import line_name
+from core.explain.ledger_names import line_name, taken_at_start
 from core.memory import sglang, tensorrt_llm
 from core.memory.capacity import at_least
 from core.memory.ledger import Ledger, LineKey
@@ -95,10 +95,11 @@ def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
         rows.append(Row(line.key, _line_name(line.key, estimate, words), word, _two(cent), share))
     formula = _budget_word(estimate)
     whole = _share(ledger.budget_bytes, ledger.budget_bytes, words)
-    rows.append(Row(None, words("ledger.budget"), formula, f"{_two(budget)} {memory_unit()}", whole, "sum"))
+    local = taken_at_start(estimate)
+    name = words("ledger.taken" if local else "ledger.budget")
+    rows.append(Row(None, name, formula, f"{_two(budget)} {memory_unit()}", whole, "sum"))
     outside = ledger.device_bytes - ledger.budget_bytes
     if outside > 0:
-        local = estimate.scenario.engine.name in ("llamacpp", "ollama")
         word = words("ledger.unused_word" if local else "ledger.outside_word")
         rows.append(
             Row("outside", words("ledger.unused" if local else "ledger.outside"), word, _two(device - budget))
@@ -107,11 +108,13 @@ def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
     return Account(
         tuple((line.key, line.bytes / total) for line in inside),
         ledger.budget_bytes / total,
-        words("ledger.budget_mark", value=f"{_two(budget)} {memory_unit()}"),
+        words(
+            "ledger.taken_mark" if local else "ledger.budget_mark", value=f"{_two(budget)} {memory_unit()}"
+        ),
         "",
         tuple(rows),
         _caption(estimate, words),
-        words("ledger.shares"),
+        words("ledger.shares_taken" if local else "ledger.shares"),
         _spoken(estimate, rows, words),
     )
 
