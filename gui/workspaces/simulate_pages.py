@@ -261,6 +261,7 @@ class SimulatePages(QWidget):
         self.no_load.setVisible(empty)
         for curve in self.curves:
             curve.setVisible(not empty)
+        self._load_column.setStretchFactor(self._load_row, 0 if empty else 1)
 
     def clear(self) -> None:
         """There is nothing to show."""
