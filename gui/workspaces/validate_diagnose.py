@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.errors import Problem
@@ -11,6 +12,7 @@ from core.evidence.diagnose import OBSERVED, Diagnosis, Observed
 from core.evidence.diagnosis_told import suspect_title
 from core.evidence.pairing import Pair
 from core.spec.base import FieldMeta
+from core.spec.scenario import Scenario
 from gui.contents import calibrate as content
 from gui.contents.validate import run_title
 from gui.fields.quantity_edit import Number, QuantityEdit
@@ -52,6 +54,8 @@ class DiagnosePage(Ground):
         self.values: dict[Observed, float] = {}
         self.edits: dict[Observed, QuantityEdit] = {}
         self._wrong: dict[Observed, str] = {}
+        self._before: dict[Observed, Number] = {}  # what stood in a field before the typing began
+        self._asked: Scenario | None = None  # what was found, or is looked for, is against
         self._pair: Pair | None = None  # that the observations are of
         self.of_run = False
         self.typed = False  # whether a person has changed what a run had
@@ -71,6 +75,9 @@ class DiagnosePage(Ground):
             edit.setAccessibleName(words(f"diagnose.figures.{figure}"))
             edit.edited.connect(lambda value, figure=figure: self._on_edit(figure, value))
             edit.unreadable.connect(lambda problem, figure=figure: self._on_wrong(figure, problem))
+            edit.left.connect(lambda figure=figure: self._on_left(figure))
+            edit.taken_back.connect(lambda figure=figure: self._on_taken_back(figure))
+            edit.take_back_hint = words("forms.take_back")
             edit.returnPressed.connect(self.begin)
             label.setBuddy(edit)
             form.addWidget(label, row, 0)
@@ -131,16 +138,19 @@ class DiagnosePage(Ground):
         found = {figure: run.figure(figure) for figure in OBSERVED}
         self.typed = False
         again = self._pair is not None and run is self._pair.run
+        before = self.values
         self.values = {figure: value for figure, value in found.items() if value is not None}
         for figure, edit in self.edits.items():
             value = self.values.get(figure)
             edit.mark("")
             edit.set_value(None if value is None else float(f"{value / _UNITS[figure][1]:.4g}"))
-        if not again:  # what was found is of other observations
+        if not again or self.values != before:  # what was found is of other observations
             self._forget()
         self._wrong.clear()
+        self._before.clear()
         self._say_wrong()
-        self._pair, self.of_run = pair, pair.scenario is not None
+        own = self.of_run or not again  # who chose the scenario for this run keeps it
+        self._pair, self.of_run = pair, own and pair.scenario is not None
         self._tell_of()
 
     def renew(self, pair: Pair | None) -> None:
@@ -172,6 +182,18 @@ class DiagnosePage(Ground):
         self.switch.setVisible(known)
 
     def _on_edit(self, figure: Observed, value: Number) -> None:
+        self._before.setdefault(figure, self.edits[figure].value)
+        self._take(figure, value)
+
+    def _on_left(self, figure: Observed) -> None:
+        if figure not in self._wrong:
+            self._before.pop(figure, None)
+
+    def _on_taken_back(self, figure: Observed) -> None:
+        """Escape: what stood there before."""
+        self._take(figure, self._before.pop(figure, self.edits[figure].value))
+
+    def _take(self, figure: Observed, value: Number) -> None:
         self._wrong.pop(figure, None)
         self._say_wrong()
         self.typed = True
@@ -190,10 +212,12 @@ class DiagnosePage(Ground):
             self._say_empty()
 
     def _forget(self) -> None:
+        self._asked = None
         self.work.stop()
         self._show(None)
 
     def _on_wrong(self, figure: Observed, problem: Problem) -> None:
+        self._before.setdefault(figure, self.edits[figure].value)
         self.values.pop(figure, None)
         self.typed = True
         self._wrong[figure] = self._words.problem(problem)
@@ -205,13 +229,20 @@ class DiagnosePage(Ground):
         if self._wrong:
             return
         scenario, values = self._context.document.scenario, dict(self.values)
+        self._asked = scenario
         of = self._pair if self.of_run else None
         self.work.start(lambda: diagnosed(scenario, of, values))
 
     def _follow(self) -> None:
-        """The scenario is another: what was found is placed anew, while it is in sight."""
-        if self.found is not None and self.isVisible():
+        """The scenario is another: what was found, or refused, is placed anew as soon as it is in sight."""
+        asked = self._asked
+        if asked is not None and self.isVisible() and asked != self._context.document.scenario:
             self.begin()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """The scenario may have become another out of sight."""
+        super().showEvent(event)
+        self._follow()
 
     def _said(self) -> str:
         placed = self.found.placed if self.found is not None else ()
