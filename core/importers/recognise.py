@@ -7,6 +7,7 @@ back as its JSON tree, for ``core.files`` to read.
 import itertools
 import json
 import re
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -167,7 +168,7 @@ def _model(found: ImportedModel) -> Imported:
 
 def _written(data: bytes) -> Imported | None:
     """A command, or what a driver's tool prints; None for anything else."""
-    if len(data) > 200_000 or data.lstrip()[:1] in (b"{", b"["):
+    if len(data) > 200_000 or data.removeprefix(BOM_UTF8).lstrip()[:1] in (b"{", b"["):
         return None
     try:
         text = data.decode("utf-8-sig")

@@ -47,6 +47,7 @@ class Trial:
     surely: bool  # with the upper end of the range
     hardly: bool  # with the lower end
     limit: str  # what is missed, or nearest to be: "first_token", "per_token" or "rate"
+    refused: int = 0  # requests that no load lets in
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,7 @@ def trial_of(result: SimulationResult, load: float, settled: bool | None = None)
         within(lambda r: r.high),
         within(lambda r: r.low),
         limit,
+        result.refused,
     )
 
 

@@ -23,6 +23,7 @@ from core.spec.scenario import Scenario
 from core.spec.workload import Workload
 
 _SHARED_READS = 0.6  # of a prompt's time that it adds to steps it shares, at least
+_LONG_ANSWER = 16  # tokens
 _HOPELESS = 1.1  # times a target, with nothing but one step: no layout of the batch helps
 _FLOORS: tuple[Reason, Reason] = ("per_token", "first_token")
 _PRICES = Prices()
@@ -145,7 +146,9 @@ def _least_times(service: Service, work: Workload, most_users: FloatArray) -> tu
     running, others = np.ones(n), np.zeros(n)
     if work.load == "users":
         users = np.minimum(work.users, most_users)
-        running = np.maximum(1.0, 0.5 * users / service.replicas / plan.stages)
+        # Of answers of a few tokens hardly anyone decodes: the prompts take the time.
+        share = 0.5 if work.output_tokens >= _LONG_ANSWER else 0.0
+        running = np.maximum(1.0, share * users / service.replicas / plan.stages)
         if not service.readers:
             others = np.maximum(0.0, users / service.replicas - 1.0)
     chunk = np.broadcast_to(lengths.chunk(1.0), (n,))

@@ -20,6 +20,7 @@ from core.planning.offers import Offer, Shortfall, distance, merit, nearness, ra
 from core.planning.rounds import Asker, in_rounds
 from core.planning.search_names import refuse_unknown
 from core.planning.search_space import Combination, Reason, combining, running_at_once
+from core.planning.slots import at_once
 from core.planning.verify import quickened, tuned, verified_one, verifying
 from core.spec.engine import SERVERS
 from core.spec.formats import WEIGHT_FORMATS
@@ -284,6 +285,8 @@ class _Picker:
                 break
         if best is None and closest is not None and distance(closest) <= _FAR:
             best = yield from self._with_most_copies(left)
+        if best is None and self._may_do_as_set(closest, nearest):
+            best = yield from self._as_set(group)
         if best is not None:
             self._met.setdefault(best.device.name, _bits(best))
         else:
@@ -325,6 +328,20 @@ class _Picker:
             offer = self._told(combination, (yield self._base, combination))
             if offer is not None and not offer.missed:
                 return offer
+        return None
+
+    def _may_do_as_set(self, closest: Offer | None, nearest: Shortfall | None) -> bool:
+        """Whether fewer slots may mend what so many miss; with fewer than are asked for nothing does."""
+        missed = closest.missed if closest is not None else ()
+        crowded = "per_token" in missed or (nearest is not None and nearest.reason in ("per_token", "cache"))
+        return crowded and at_once(self._base) >= (self._base.targets.users or 0)
+
+    def _as_set(self, group: list[Combination]) -> Asker[Offer | None]:
+        """With the scenario's own slots, where others were set: counted with those already."""
+        for combination in self._candidates([c for c in group if c.settings]):
+            found = yield self._base, replace(combination, settings=())
+            if isinstance(found, Offer) and not found.missed:
+                return found
         return None
 
     def _has_room(self, offer: Offer) -> bool:

@@ -21,6 +21,7 @@ from core.quantities import FloatArray
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import Architecture, MixtureOfExperts
 from core.spec.deployment import Deployment
+from core.spec.engine import LLAMA, Engine
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 
@@ -31,6 +32,11 @@ _FAST_LINK, _SLOW_LINK = 12e-6, 35e-6  # s of one exchange between layers
 _FAST_SHARE, _SLOW_SHARE, _UNKNOWN_LINK = 0.7, 0.35, 16.0  # of the links' rates; GB/s
 _FREE, _BESIDE = 0.96, 1.2e9  # share of the memory, and bytes beside weights and cache
 _CROWD = 32.0  # requests at once, where a rate is given
+
+
+def leaves_on_host(engine: Engine) -> bool:
+    """Whether weights may stay in the host's memory."""
+    return engine.name in LLAMA and (engine.n_gpu_layers is not None or engine.n_cpu_moe > 0)
 
 
 class Field:
@@ -87,6 +93,7 @@ class Load:
         self._prompt_tokens, self._prompt_flops = float(prompt), 2.0 * self._active * prompt
         engine, draft = base.engine, base.speculative
         self._budget = engine.gpu_memory_utilization if engine.name in ("vllm", "textbook") else 1.0
+        self._offloads = leaves_on_host(engine)
         # A draft that is accepted gives several tokens for one reading of the weights.
         self._gained = 1.0 + draft.tokens if draft.kind != "none" else 1.0
         self._users = float(self._work.users) if self._work.load == "users" else _CROWD
@@ -95,7 +102,8 @@ class Load:
         """Bounds and guess of one layout and pair of formats on every device."""
         total = float(_stored_bytes(Identity(self._arch), weights))
         tp, pp = place.tensor_parallel, place.pipeline_parallel
-        needed, usable = np.full(len(field.devices), total / (tp * pp)), self._budget * field.memory
+        here = 0.0 if self._offloads else total / (tp * pp)  # what the host takes nobody knows here
+        needed, usable = np.full(len(field.devices), here), self._budget * field.memory
         per_token = total * self._share / (tp * self._gained) / field.bandwidth
         first = self._prompt_flops / (peaks * tp)
         bits = float(WEIGHT_FORMATS[weights].bits)

@@ -8,7 +8,7 @@ every unit at its peak.  A bound is never more than the estimate, so nothing goo
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Literal
 
@@ -145,7 +145,15 @@ def cache_formats(base: Scenario) -> tuple[str, ...]:
     found = {f for f in chosen if f in offered or f == base.precision.kv_cache}
     if base.search.quality == "lossless" and not base.search.cache_formats:
         found = {f for f in found if CACHE_FORMATS[f].bits >= 16} or {base.precision.kv_cache}
-    return tuple(sorted(found, key=lambda f: -CACHE_FORMATS[f].bits))
+    return tuple(sorted(filter(partial(_holds, base), found), key=lambda f: -CACHE_FORMATS[f].bits))
+
+
+def _holds(base: Scenario, cache: str) -> bool:
+    """Whether the engine, as it is set, takes a cache of the format; the scenario's own stands anyhow."""
+    own = base.precision.kv_cache
+    trial = base.model_copy(update={"precision": _precision(base.precision.weights, cache)})
+    problems = () if cache == own else check(trial)
+    return not any(p.severity == "error" and "precision.kv_cache" in p.paths for p in problems)
 
 
 def layouts(base: Scenario, count: int) -> tuple[Deployment, ...]:

@@ -17,7 +17,7 @@ from core.memory.device import driver_total_bytes
 from core.planning.engine_settings import Settings
 from core.planning.offers import Offer, Shortfall, nearness
 from core.planning.rounds import Asker, in_rounds
-from core.planning.search_bounds import Field, Load
+from core.planning.search_bounds import Field, Load, leaves_on_host
 from core.planning.search_names import refuse_unknown
 from core.planning.search_space import Combination, cache_formats, layouts, weight_formats
 from core.planning.slots import slot_settings, slots_on
@@ -94,7 +94,7 @@ def looks(scenario: Scenario, widest: int = _WIDEST) -> Iterator[WhatRuns | None
         narrowest = min((_least_bits(f) for f in (*formats, *given)), default=16.0)
         if entry.max_context and entry.max_context < work.tokens_per_request:
             too_short += 1
-        elif entry.parameters * narrowest / 8.0 > memory:
+        elif entry.parameters * narrowest / 8.0 > memory and not leaves_on_host(scenario.engine):
             too_large += 1
         else:
             askers.append((entry.id, partial(_best_of, scenario, entry)))
