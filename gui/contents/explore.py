@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.planning.explore import ResultKey
-from core.planning.explore_axes import Axis, shown_value
+from core.planning.explore_axes import Axis, changes_for, shown_value
 from core.planning.explore_best import Best, best_of
 from core.quantities import FloatArray
 from core.spec.change import get_value
@@ -16,6 +16,7 @@ from core.units import Shown, memory_size, memory_unit, show_count, show_time, t
 from core.words import Words, counted, percent
 from gui.work.exploration import Picture
 
+_DEGREE = "deployment.tensor_parallel"
 _TIMES = ("time_to_first_token", "time_per_output_token")
 LOWER_IS_BETTER = (*_TIMES, "memory_per_device", "price")
 _UNITS = {
@@ -248,24 +249,51 @@ def detail(picture: Picture, scenario: Scenario, words: Words) -> str:
     """What is shown, and the best that meets every target."""
     name = words(f"explore.results.{picture.result}")
     count, device = scenario.deployment.accelerators, scenario.accelerator.name
-    place = f"{count} × {device}" if count > 1 else device
     paths = (picture.x.path, picture.y.path)
+    same_count = {"deployment.accelerators", _DEGREE}.isdisjoint(paths)
+    place = f"{count} × {device}" if count > 1 and same_count else device
     key = "explore.shows_on"
     if "accelerator" in paths:
-        counted_too = {"deployment.accelerators", "deployment.tensor_parallel"}.isdisjoint(paths)
-        key = "explore.shows_count" if count > 1 and counted_too else "explore.shows"
+        key = "explore.shows_count" if count > 1 and same_count else "explore.shows"
     text = words(key, result=name, model=scenario.model.name, place=place, count=count)
+    if _DEGREE in paths and "deployment.accelerators" not in paths:
+        axis = picture.x if picture.x.path == _DEGREE else picture.y
+        text = words("explore.two", first=text, second=_counts(axis, scenario, words))
     best = best_cell(picture)
     if best is None:
         return text
     said = words(
         "explore.best" if best.alike == 1 else "explore.best_of",
         value=show_result(picture.result, float(picture.values[best.row, best.column])),
-        x=at_index(picture.x, best.column, words),
-        y=at_index(picture.y, best.row, words),
+        x=_with_count(picture.x, best.column, picture.y, scenario, words),
+        y=_with_count(picture.y, best.row, picture.x, scenario, words),
         n=show_count(best.alike),
     )
     return words("explore.two", first=text, second=said)
+
+
+def devices_of(axis: Axis, index: int, scenario: Scenario) -> int:
+    """How many GPUs a degree of tensor parallelism takes."""
+    return int(str(changes_for(scenario, axis.path, axis.values[index])["deployment.accelerators"]))
+
+
+def _counts(axis: Axis, scenario: Scenario, words: Words) -> str:
+    """How many GPUs each degree takes."""
+    told = [
+        words("explore.degree", degree=axis.labels[i], n=show_count(devices_of(axis, i, scenario)))
+        for i in range(len(axis.values))
+    ]
+    return words("explore.degrees", counts=words("units.list_mark").join(told))
+
+
+def _with_count(axis: Axis, index: int, other: Axis, scenario: Scenario, words: Words) -> str:
+    """A value of an axis within a sentence; a degree with the GPUs that it takes."""
+    said = at_index(axis, index, words)
+    if axis.path != _DEGREE or other.path == "deployment.accelerators":
+        return said
+    device = words("explore.devices") if other.path == "accelerator" else scenario.accelerator.name
+    place = f"{show_count(devices_of(axis, index, scenario))} × {device}"
+    return words("explore.at_degree", degree=said, place=place)
 
 
 def best_cell(picture: Picture) -> Best | None:

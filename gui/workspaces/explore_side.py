@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from gui.plots.grid_plot import Cell
 
 
+_DEGREE = "deployment.tensor_parallel"  # takes as many GPUs as it needs
+
+
 class ExploreSide(QWidget):
     """Legend, reading, and what can be done with the point that is read."""
 
@@ -110,6 +113,8 @@ class ExploreSide(QWidget):
         self.why.setText(words.problem(wrong) if wrong is not None else "")
         self.why.setVisible(wrong is not None)
         lines = [] if picture is None or cell is None else _places(picture, cell, own, words)
+        if point is not None and picture is not None and _DEGREE in (picture.x.path, picture.y.path):
+            lines.append(Line(words("explore.devices"), show_count(point.scenario.deployment.accelerators)))
         if point is None:
             self.reading.show_lines([*lines, Line(words("explore.does_not_start"), "–", "bad")])
         else:

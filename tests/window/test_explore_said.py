@@ -13,7 +13,7 @@ from core.planning.explore_axes import Axis, axis_for, shown_value
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
-from gui.contents.explore import headline, shown_within
+from gui.contents.explore import detail, headline, shown_within
 from gui.frame.window import MainWindow
 from gui.work.exploration import Picture
 from gui.workspaces.explore import ExploreWorkspace
@@ -78,3 +78,19 @@ def test_why_a_count_cannot_be_divided_is_told_beside_the_picture(qtbot: QtBot, 
     explore._on_pointed((0, column))
     explore._read()
     assert not side.why.isVisible() and len(side.reading.lines) > 3
+
+
+def test_a_degree_is_told_with_the_gpus_that_it_takes(qtbot: QtBot, scenario: Scenario) -> None:
+    """Two copies on two GPUs are no match for a split over eight: the counts are said."""
+    words, own = Words("en"), with_values(scenario, {"deployment.accelerators": 2})
+    x, y = axis_for(own, "deployment.tensor_parallel"), axis_for(own, "workload.users", 3, (1, 16), True)
+    *_, (_, grid) = explore_grid(own, x, y, "time_per_output_token")
+    picture = Picture(own, x, y, "time_per_output_token", grid.values, grid.starts, grid.meets, 1.0, 0.1)
+    said = detail(picture, own, words)
+    assert "GPUs: 2 at TP 1, 2 at TP 2, 4 at TP 4, 8 at TP 8." in said
+    assert f"at TP 8 (8 × {own.accelerator.name}), 1 user" in said
+    assert f"2 × {own.accelerator.name}" not in said  # of the whole picture that is not so
+    side = ExploreSide(words)
+    qtbot.addWidget(side)
+    side.show_reading(picture, (0, 3), estimate(x.apply(own, 3)), None)
+    assert ("GPUs", "8") in [(line.name, line.value) for line in side.reading.lines]
