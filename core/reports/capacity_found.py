@@ -39,7 +39,10 @@ def capacity_text(
     replicas: ReplicasFound | None = None,
 ) -> str:
     """The answer, the trials, the knee and the copies where they were asked for."""
-    blocks = [words.phrase(headline(found)), _table(found, found.trials, words)]
+    said = [headline(found)]
+    if refused := max((one.refused for one in found.trials), default=0):
+        said.append(counted("simulate.detail.refused", refused))
+    blocks = [words.sentences(words.phrase(part) for part in said), _table(found, found.trials, words)]
     if replicas is not None:
         told = [replicas_sentence(replicas), *_why_fewer(found, replicas)]
         blocks.append(words.sentences(words.phrase(part) for part in told))
@@ -141,4 +144,5 @@ def _trial(one: Trial) -> dict[str, Any]:
         "stable": one.stable,
         "meets": one.meets,
         "limit": one.limit,
+        "refused": one.refused,
     }

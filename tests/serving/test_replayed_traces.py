@@ -10,6 +10,7 @@ from core.errors import InvalidScenario
 from core.files import scenario_file
 from core.planning.capacity_search import find_capacity, find_replicas, latency_curve, trial
 from core.planning.replay import at_own_rate
+from core.reports.capacity_found import capacity_text
 from core.reports.simulation import detail, headline, simulation_text, so_far
 from core.serving.results import SimulationResult
 from core.serving.simulator import Progress, Run, simulate
@@ -127,6 +128,17 @@ def test_refused_requests_are_no_overload(partly: SimulationResult) -> None:
     told = Words("en").phrase(said)
     assert "175 of 300 requests are refused as too long" in told and "verload" not in told
     assert "simulate.detail.refused" in {part.key for part in detail(partly)}
+
+
+def test_a_search_says_what_no_load_lets_in(traced: Scenario) -> None:
+    trace = trace_of(0.5)
+    too_long = np.arange(COUNT) < 30
+    mixed = Trace(trace.arrival, np.where(too_long, 1e6, 200.0), trace.output)
+    *_, found = find_capacity(traced, trace=mixed)
+    assert {one.refused for one in found.trials} == {30} and found.most.expected > 0
+    assert "30 requests were refused" in capacity_text(found, Words("en"))
+    *_, whole = find_capacity(traced, trace=trace)
+    assert "refused" not in capacity_text(whole, Words("en"))
 
 
 def test_requests_that_queue_are_an_overload_all_the_same(traced: Scenario) -> None:
