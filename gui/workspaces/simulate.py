@@ -245,7 +245,7 @@ class SimulateWorkspace(WorkPage):
         scenario = self._context.document.scenario
         trace = self.traces.trace if needs_trace(scenario) else None
         self._asked, self._stopped = self._question(), False
-        self._studied, self._arrived = None, False
+        self._studied, self._no_load, self._arrived = None, "", False
         self._late.start()
         self.run.start(lambda: shots(scenario, trace))
         self._say()
@@ -376,8 +376,15 @@ class SimulateWorkspace(WorkPage):
         """What stands in place of a load curve that has not begun."""
         if self._lacks_trace():
             return self._words("simulating.curve.no_trace")
-        waits = self._active and not current and not self._is_short()
-        return self._words("simulating.curve.press") if waits and not self._working else self._no_load
+        if current and self._no_load:
+            return self._no_load
+        if self.load_work.working or self._rest.isActive() or not self._active:
+            return ""
+        long = not self._is_short()
+        if self.run.working:
+            return self._words("simulating.curve.after") if long else ""
+        waits = self._stopped or (long and not current)
+        return self._words("simulating.curve.press") if waits else ""
 
     def _say_load(self) -> None:
         words, found = self._words, self.study
