@@ -239,3 +239,11 @@ def test_a_file_of_another_kind_is_called_what_it_is(
         recognise(path)
     sentence = Words("en").problem(caught.value.problems[0])
     assert kind in sentence and "not text" not in sentence
+
+
+def test_a_byte_order_mark_before_a_scenario_changes_nothing(samples: list[Path], tmp_path: Path) -> None:
+    """Its device's source names memory.total, as what a driver's tool prints does."""
+    marked = tmp_path / "marked.json"
+    marked.write_bytes(b"\xef\xbb\xbf" + samples[0].read_bytes())
+    assert b"memory.total" in marked.read_bytes()
+    assert open_document(marked).scenario == open_document(samples[0]).scenario

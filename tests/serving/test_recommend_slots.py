@@ -147,3 +147,48 @@ def test_models_are_offered_with_the_slots_that_the_users_need(wanted):
     for runs in good:
         assert dict(runs.offer.combination.settings)["n_parallel"] == 8 == runs.offer.most_users
     assert "8 slots" in what_runs_text(state, ENGLISH, wanted.workload.tokens_per_request)
+
+
+def test_the_scenarios_own_slots_are_offered_where_more_of_them_miss(wanted):
+    """Sixteen users and 12 ms a token: four at a time do it, all together take 21 ms."""
+    patient = {"targets.time_to_first_token_s": 60.0, "targets.time_per_output_token_ms": 12.0}
+    load = {"workload.users": 16, "workload.output_tokens": 200, "targets.users": None}
+    four = {"engine.n_parallel": 4, "engine.max_model_len": 8192}
+    only = {"search.devices": ("RTX 4090",), "search.most_accelerators": 1}
+    base = with_values(wanted, {**patient, **load, **four, **only, "search.weight_formats": ("gguf_q4_k_m",)})
+    (offer,) = last(recommend(base)).offers
+    assert offer.combination.settings == () and offer.most_users == 4
+    assert not last(recommend(with_values(base, {"targets.users": 8}))).offers
+
+
+def test_no_cache_is_offered_that_the_engine_refuses_as_it_is_set(wanted):
+    plain = with_values(wanted, {"engine.flash_attention": False})
+    state = last(recommend(plain))
+    assert state.offers
+    assert {o.combination.cache for o in (*state.offers, *state.near)} == {"bf16"}
+
+
+@pytest.mark.parametrize("setting", [{"engine.n_cpu_moe": 99}, {"engine.n_gpu_layers": 5}])
+def test_weights_that_the_host_holds_are_not_ruled_out(wanted, setting):
+    large = {"model": load_model("openai/gpt-oss-120b"), "workload.users": 1, "targets.users": 1}
+    slow = {"targets.time_to_first_token_s": 600.0, "targets.time_per_output_token_ms": 5000.0}
+    only = {"search.devices": ("RTX 4090",), "search.most_accelerators": 1}
+    base = with_values(
+        wanted, {**large, **slow, **only, **setting, "accelerator": load_accelerator("RTX 4090")}
+    )
+    assert estimate(base).speed is not None
+    assert last(recommend(base)).offers
+    models = last(what_runs(with_values(base, {"search.weight_formats": ("gguf_q4_k_m",)})))
+    assert "openai/gpt-oss-120b" in {runs.model.id for runs in models.runs}
+
+
+@pytest.mark.parametrize("output", [1, 2])
+def test_answers_of_a_token_or_two_are_not_ruled_out_by_steps_that_nobody_waits_for(wanted, output):
+    short = {"workload.output_tokens": output, "workload.users": 40, "workload.prompt_tokens": 381}
+    targets = {"targets.users": 40, "targets.time_to_first_token_s": 60.0}
+    only = {"search.devices": ("RTX 4090",), "search.most_accelerators": 1}
+    base = with_values(wanted, {**short, **targets, **only, "search.weight_formats": ("gguf_q4_k_m",)})
+    fits = {f"engine.{name}": value for name, value in slot_settings(base, 40)}
+    speed = estimate(with_values(base, {**fits, "accelerator": load_accelerator("RTX 4090")})).speed
+    just = 1e3 * speed.time_per_output_token.expected * 1.01
+    assert last(recommend(with_values(base, {"targets.time_per_output_token_ms": just}))).offers
