@@ -299,12 +299,13 @@ def _textbook(point: Estimate, plan: TextbookPlan, speed: Speed, key: str) -> tu
         steps.append(given("queue", queue, _LOAD, "queueing"))
         return (*steps, worked("ttft", "TTFT", queue + steps[1].symbol, "s", source, "ttft"))
     replicas = scenario.deployment.replicas
-    batch = Sym("b", max(speed.running / replicas, 0.0), "count", "b")
+    # Not b, those in the engine: the prompts of some are being read.
+    batch = Sym("b_d", max(speed.running / replicas, 0.0), "count", "b_d")
     weights, bandwidth = Sym("W", plan.read_bytes, "GB", "W"), Sym("B", plan.bandwidth, "B/s", "B")
     moved = worked("read_weights", "t_w", weights / bandwidth, "s", source, "memory_bandwidth")
     counted = worked("compute_batch", "t_c", 2 * parameters * batch / peak, "s", source, "flop")
     each = worked("tpot", "TPOT", largest(moved.symbol, counted.symbol), "s", source, "tpot")
-    steps = [moved, counted, each]
+    steps = [moved, given("running", batch, _LOAD, "continuous_batching"), counted, each]
     if key == "time_per_output_token":
         return tuple(steps)
     running = batch if replicas == 1 else batch * Sym("r", float(replicas), "count", "r")

@@ -298,3 +298,16 @@ def test_prompts_in_steps_of_their_own_hold_up_for_the_whole_step(estimates):
     for key in ("time_to_first_token", "time_per_output_token"):
         told = as_text(derive(estimates["sglang"], key), WORDS)
         assert "max(t_m, 0)" not in told and "m · t_m" in told
+
+
+@pytest.mark.parametrize("key", ["time_per_output_token", "output_throughput", "request_throughput"])
+def test_given_figures_of_the_textbook_rule_have_names_of_their_own_or_the_same_value(scenario, key):
+    """Requests in the engine are not those that decode: one letter must not mean both."""
+    point = estimate(changed(scenario, {"workload.users": 3, "workload.prompt_tokens": 4096}))
+    found = derive(point, key)
+    own = {sym.name: sym.value for step in found.steps for sym in symbols_of(step.formula) if sym.meaning}
+    rule = {sym.name: sym for step in found.textbook for sym in symbols_of(step.formula) if sym.meaning}
+    assert {"B", "b_d"} <= set(rule)
+    assert all(sym.value == own.get(name, sym.value) for name, sym in rule.items())
+    shown = [step.symbol.name for step in found.textbook]
+    assert shown.index("b_d") < shown.index("t_c")
