@@ -10,7 +10,7 @@ from core.planning.explore import Grid, family
 from core.quantities import FloatArray
 from gui.contents.explore import at_index, nearest, places, scale_of
 from gui.plots.draw import Draw, text_width
-from gui.plots.grid_plot import Cell, GridPlot
+from gui.plots.grid_plot import Cell, GridPlot, shown_names
 from gui.plots.log_axis import LogAxis, log_axis
 from gui.plots.scales import UNIT, Axis, value_axis
 from gui.theme import Role
@@ -202,10 +202,12 @@ class GridCurves(GridPlot):
                 at = self.px(float(places(self.picture.x)[good[-1]]))
                 ends.append((self._up(float(values[good[-1]])), at, row))
         step, edge = t.px(14), -math.inf
+        names = [at_index(self.picture.y, row, self._words) for _, _, row in ends]
+        shown = dict(zip((row for *_, row in ends), shown_names(draw, names, _MOST_LABEL), strict=True))
         for y, x, row in sorted(ends):
             at_end = x > rect.right() - 3
             y_text = max(y, edge + step) if at_end else y
-            text = draw.elided(at_index(self.picture.y, row, self._words), _MOST_LABEL)
+            text = shown[row]
             colour = t.ink if row == own else t.ink3
             role: Role = "caption_semibold" if row == own else "caption"
             if at_end:

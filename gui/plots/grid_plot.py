@@ -4,6 +4,7 @@ Painted with a plain painter: the picture is kept as an image, so that a pointer
 """
 
 import math
+from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -33,6 +34,7 @@ from gui.contents.explore import (
     with_unit,
 )
 from gui.plots.draw import Draw, text_width
+from gui.plots.name_cuts import cut_apart
 from gui.theme import manager, theme
 from gui.work.exploration import Picture
 
@@ -326,8 +328,7 @@ class GridPlot(QWidget):
         t, rect = draw.theme, self.rect_
         middle = base + t.px(11)
         if x.is_category:
-            for label, place in zip(x.labels, places(x), strict=True):
-                text = draw.elided(label, _MOST_NAME)
+            for text, place in zip(shown_names(draw, x.labels, _MOST_NAME), places(x), strict=True):
                 at = self.px(float(place))
                 if self._slanted:
                     self._slanted_text(draw, at, base + 6, text, t.ink3)
@@ -368,9 +369,9 @@ class GridPlot(QWidget):
         if y.is_category:
             step = self.rect_.height() / len(y.labels)
             every = max(1, math.ceil(t.px(13) / step))
-            for index, (label, place) in enumerate(zip(y.labels, places(y), strict=True)):
+            names = shown_names(draw, y.labels, self._most_name)
+            for index, (text, place) in enumerate(zip(names, places(y), strict=True)):
                 if index % every == 0:
-                    text = draw.elided(label, self._most_name)
                     draw.text(self.rect_.left() - 7, self.py(float(place)), text, t.ink3, align="right")
             return
         edge = math.inf
@@ -395,3 +396,8 @@ class GridPlot(QWidget):
 
 def _tick_text(axis: Axis, value: float) -> str:
     return shown_value(axis.path, value).number
+
+
+def shown_names(draw: Draw, names: Sequence[str], width: float) -> tuple[str, ...]:
+    """Names cut to a width, each still told from the others."""
+    return cut_apart(names, lambda name: draw.width(name) <= width - 1.0, lambda n: draw.elided(n, width))
