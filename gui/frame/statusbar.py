@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetricsF, QMouseEvent, QMoveEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
 
 from core.explain.calibration_state import calibration_status
@@ -34,6 +34,8 @@ class Complaint:
 class ProblemCount(QAbstractButton):
     """How many problems there are; red when there is one."""
 
+    moved = Signal()  # what stands left of it has other room
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.alarming = False
@@ -44,6 +46,11 @@ class ProblemCount(QAbstractButton):
         """As wide as the words."""
         wide = QFontMetricsF(font("caption_semibold")).horizontalAdvance(self.text())
         return QSize(round(wide) + 2 * _EDGE, theme().px(HEIGHT))
+
+    def moveEvent(self, event: QMoveEvent) -> None:
+        """The layout comes after the words: only now it is known where they stand."""
+        super().moveEvent(event)
+        self.moved.emit()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """The words, and a ring when focused."""
@@ -76,9 +83,10 @@ class StatusBar(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.addStretch(1)
         self.count = ProblemCount(self)
-        self.count.clicked.connect(self._list_problems)
         self.notes = ProblemCount(self)
-        self.notes.clicked.connect(self._list_problems)
+        for button in (self.count, self.notes):
+            button.clicked.connect(self._list_problems)
+            button.moved.connect(self.update)
         self.notes.hide()
         row.setSpacing(0)
         row.addWidget(self.notes)
