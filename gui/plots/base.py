@@ -334,12 +334,6 @@ class PlotPane(Pane):
             self.pointer, self.lines.over = pointer, over
             self._again()
 
-    def _again(self) -> None:
-        """What is read has changed."""
-        self._update_reading()
-        self.area.refresh()
-        self._refresh_heading()
-
     def _users_limit(self) -> float:
         return self.area.panels[0].x.end
 

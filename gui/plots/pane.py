@@ -52,7 +52,7 @@ class Pane(QWidget):
             (self.area.step_done, self._step_done),
             (self.area.resized, self._layout),
             (self.area.ratio_changed, self.restyle),
-            (self.area.focus_changed, self.area.refresh),
+            (self.area.focus_changed, self._again),
             (manager.changed, self.restyle),
         ):
             signal.connect(slot)
@@ -235,6 +235,12 @@ class Pane(QWidget):
             return
         self._reading, spoken = self.read()
         self.area.setAccessibleDescription(spoken)
+
+    def _again(self) -> None:
+        """What is read has changed, or what shows it: the pointer, the focus."""
+        self._update_reading()
+        self.area.refresh()
+        self._refresh_heading()
 
     # Painting
 

@@ -434,11 +434,6 @@ class RequestTimeline(Pane):
         self._pointer = None
         self._again()
 
-    def _again(self) -> None:
-        self._update_reading()
-        self.area.refresh()
-        self._refresh_heading()
-
 
 def _others(life: RequestLife) -> int:
     """Prompts of others that are read during the answer, a whole number."""

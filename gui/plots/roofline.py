@@ -374,8 +374,3 @@ class Roofline(Pane):
         self._chosen = min(max(by.get(step, now), 0), last)
         self._pointer = None
         self._again()
-
-    def _again(self) -> None:
-        self._update_reading()
-        self.area.refresh()
-        self._refresh_heading()

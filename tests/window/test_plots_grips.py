@@ -167,6 +167,23 @@ def test_the_keys_move_the_line_as_the_pointer_does(
     assert document.scenario == before
 
 
+@pytest.mark.parametrize(("key", "path"), LINES)
+def test_the_heading_reads_a_line_only_while_the_keys_move_it(
+    qtbot: QtBot, complete: MainWindow, key: str, path: str
+) -> None:
+    targets_in_view(complete)
+    pane = pane_of(complete, key)
+    plain = pane._heading()
+    pane.setFocus(Qt.FocusReason.TabFocusReason)
+    while pane.lines.chosen != path:
+        qtbot.keyClick(pane.area, Qt.Key.Key_Space)
+    assert pane._heading() == pane._shown_heading == (pane.title(), grip_of(pane, path).name, True)
+    complete.setFocus()
+    assert pane._heading() == pane._shown_heading == plain
+    pane.setFocus(Qt.FocusReason.TabFocusReason)
+    assert pane._shown_heading == (pane.title(), grip_of(pane, path).name, True)
+
+
 def test_a_click_on_a_line_unfolds_and_changes_nothing(qtbot: QtBot, complete: MainWindow) -> None:
     targets_in_view(complete)
     pane, before = pane_of(complete, "latency_over_users"), complete.document.scenario
