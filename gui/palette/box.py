@@ -14,6 +14,8 @@ from gui.theme import Role, manager, theme
 from gui.widgets import paint
 
 _WIDE, _ROW, _MOST_ROWS, _EDGE = 520, 30, 11, 5
+_WIDER = 740  # where an answer would be cut: at once, so that what is typed moves once
+_ANSWERS = 3  # rows that tell what was understood
 _MOST_FOUND = 60
 _BEFORE_PARTLY = 4  # hits before a question of which words were not understood
 _COMMANDS_ONLY = ">"
@@ -107,7 +109,9 @@ class Palette(QWidget):
         t = theme()
         rows = min(max(1, self.list.count()), self._rows_that_fit(window))
         high = t.px(28) + rows * t.px(_ROW) + 3 * _EDGE
-        wide = min(t.px(_WIDE), window.width() - 16)
+        wanted = self.list.answers_width() + 2 * _EDGE
+        wide = t.px(_WIDE) if wanted <= t.px(_WIDE) else max(t.px(_WIDER), wanted)
+        wide = min(wide, window.width() - 16)
         corner = self._anchor.mapTo(window, QPoint(self._anchor.width(), 0))
         right = min(corner.x() + _EDGE, window.width() - 8)
         self.setGeometry(QRect(max(8, right - wide), max(2, corner.y() - _EDGE), wide, high))
@@ -289,6 +293,17 @@ class ResultList(QWidget):
     def sizeHint(self) -> QSize:
         """As high as the palette gives."""
         return QSize(theme().px(_WIDE), theme().px(_ROW) * min(max(1, self.count()), _MOST_ROWS))
+
+    def answers_width(self) -> int:
+        """What the answers to a question take: they have no detail, and their ends say as much as all."""
+        t = theme()
+        widest = 0.0
+        for entry in (found.entry for found in self.found[:_ANSWERS]):
+            if entry.context and not entry.detail:
+                said = self._words("palette.within", place=entry.context)
+                name = paint.width(t.font("body_semibold"), entry.name)
+                widest = max(widest, paint.width(t.font("body"), said) + 6 + name)
+        return round(widest) + 10 + t.px(14) + 10 + 12
 
     def minimumSizeHint(self) -> QSize:
         """A row."""

@@ -10,6 +10,8 @@ from core.words import Words
 from gui.catalogue import Catalogue
 from gui.frame.window import MainWindow
 from gui.palette.question import question_of
+from gui.theme import theme
+from gui.widgets import paint
 
 SHELF = Catalogue(None)
 
@@ -69,3 +71,20 @@ def test_names_that_hold_what_is_typed_are_still_listed(
     assert ("model", "Llama-3.1-8B-Instruct") in listed("llama")
     assert listed("dsv3")[0] == ("model", "DeepSeek-V3")
     assert listed("rtx 4090")[0] == ("gpu", "RTX 4090")
+
+
+def test_all_that_was_understood_has_room(make_window: Callable[[], MainWindow], qtbot: QtBot) -> None:
+    window = make_window()
+    window.resize(1280, 800)
+    window.show()
+    palette = window.shell.open_palette("")
+    narrow = palette.width()
+    palette.box.clear()
+    qtbot.keyClicks(palette.box, "qwen3-32b q4_k_m 2x3090 16 users prompt 16k output 1k")
+    asked = palette.results()[0]
+    assert asked.name.endswith("16 users · 16K prompt · 1K output")
+    shown = paint.width(theme().font("body"), f"Set up › {asked.name}")
+    assert palette.width() > shown + 50  # icon and margins beside it
+    palette.box.clear()
+    qtbot.keyClicks(palette.box, "pin")
+    assert palette.width() == narrow
