@@ -78,10 +78,11 @@ class LanguageSwitch(QObject):
             window.habits.speak()
         window.drops.frame.set_text(words("intake.drop_here"))
         messages = window.workspace.messages
-        for subject in () if messages_stay else messages.subjects():
+        subjects = () if messages_stay else messages.subjects()
+        for subject in subjects:
             messages.drop(subject)  # they are in the language in which they were told
         if not messages_stay:
-            window.rescue.offer()
+            window.rescue.say_anew(subjects)
         window.status.set_words(words)
         window.estimation.start()
         window.refresh()

@@ -1,7 +1,8 @@
 """Offers what a crash left behind, above the verdict."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QObject
 
@@ -33,6 +34,7 @@ class RecoveryOffer(QObject):
         self._words = words
         self._after_saving = after_saving
         self._told_refused = False
+        self._reports: dict[str, Callable[[], None]] = {}  # how each was told, for another language
         if recovery is not None:
             recovery.refused.connect(self.tell_refused)
             recovery.kept.connect(self._on_kept)
@@ -55,11 +57,24 @@ class RecoveryOffer(QObject):
             ],
         )
 
+    def say_anew(self, subjects: Collection[str]) -> None:
+        """What of ``subjects`` is about the state of things holds in another language too."""
+        self.offer()
+        if "unkept" in subjects:
+            self._say_refused()
+        for subject, say in self._reports.items():
+            if subject in subjects:
+                say()
+
     def tell_refused(self) -> None:
         """What is not saved would not outlive a crash: said once, until the disk takes it again."""
-        if self._told_refused or self._recovery is None:
+        if not self._told_refused:
+            self._told_refused = True
+            self._say_refused()
+
+    def _say_refused(self) -> None:
+        if self._recovery is None:
             return
-        self._told_refused = True
         links = [(self._words("window.dismiss"), lambda: self._messages.drop("unkept"))]
         text = self._words("window.not_kept", folder=str(self._recovery.folder))
         self._messages.tell("unkept", "warn", text, links)
@@ -78,14 +93,17 @@ class RecoveryOffer(QObject):
         """Something went wrong inside; the scenario is kept."""
         if self._recovery is not None:
             self._recovery.keep()
-        self._tell_report("fault", self._words("window.fault", file=str(crash.path)), crash, crash.report())
+        self._tell_report("fault", "fault", crash, crash.report())
 
     def tell_crash(self, crash: CrashLog) -> None:
         """Something went wrong before this start that nobody has looked at yet."""
         if crash.left_behind:
-            self._tell_report("crash", self._words("window.crashed"), crash, crash.left_behind)
+            self._tell_report("crash", "crashed", crash, crash.left_behind)
 
-    def _tell_report(self, subject: str, text: str, crash: CrashLog, report: str) -> None:
+    def _tell_report(self, subject: str, key: str, crash: CrashLog, report: str) -> None:
+        self._reports[subject] = partial(self._tell_report, subject, key, crash, report)
+        text = self._words(f"window.{key}", file=str(crash.path))
+
         def dismiss() -> None:
             crash.mark_seen()
             self._messages.drop(subject)

@@ -123,6 +123,27 @@ def test_the_next_start_shows_it_once_and_it_can_be_copied(
         log.uninstall()
 
 
+def test_reports_are_offered_in_the_other_language_too(
+    window: MainWindow, tmp_path: Path, qapp: QApplication, hooks: None
+) -> None:
+    log = log_with(tmp_path / "crash.log", "Fatal Python error: Segmentation fault")
+    log.install()
+    try:
+        window.rescue.tell_crash(log)
+        window.rescue.tell_fault(log)
+        messages, chinese = window.workspace.messages, Words("zh_CN")
+        window.language.choose("zh_CN")
+        assert messages.text_of("fault") == chinese("window.fault", file=str(log.path))
+        assert messages.text_of("crash") == chinese("window.crashed")
+        (show, _), (away, dismiss) = messages.links_of("crash")
+        assert (show, away) == (chinese("crash_report.show"), chinese("window.dismiss"))
+        dismiss()
+        window.language.choose("en")
+        assert messages.text_of("crash") == "", "it has been looked at"
+    finally:
+        log.uninstall()
+
+
 def test_a_start_after_a_sound_one_says_nothing(
     window: MainWindow, tmp_path: Path, qapp: QApplication, hooks: None
 ) -> None:

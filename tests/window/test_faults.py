@@ -113,6 +113,26 @@ def test_a_disk_that_refuses_is_told_once(make_window: Make, paths: Paths, qtbot
     assert window.workspace.messages.text_of("unkept") == ""
 
 
+@pytest.mark.parametrize("waved_away", [False, True])
+def test_that_a_disk_refuses_holds_in_another_language_too(
+    make_window: Make, paths: Paths, qtbot: object, waved_away: bool
+) -> None:
+    paths.data.parent.mkdir(parents=True, exist_ok=True)
+    paths.data.write_text("a file where the folder should be")
+    window = make_window()
+    messages = window.workspace.messages
+    window.document.set_value("workload.users", 5)
+    assert window.recovery is not None and not window.recovery.keep()
+    if waved_away:
+        messages.drop("unkept")
+    window.language.choose("zh_CN")
+    told = Words("zh_CN")("window.not_kept", folder=str(paths.recovery))
+    assert messages.text_of("unkept") == ("" if waved_away else told)
+    window.document.set_value("workload.users", 6)
+    assert not window.recovery.keep()
+    assert messages.text_of("unkept") == ("" if waved_away else told), "once"
+
+
 def test_a_write_that_fails_in_the_background_is_told_too(
     document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qtbot: object
 ) -> None:
