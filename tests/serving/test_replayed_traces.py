@@ -91,7 +91,7 @@ def test_a_trace_of_one_moment_has_no_load(traced: Scenario) -> None:
 
 
 def test_capacity_on_the_command_line_replays_the_trace_and_says_percentile_and_unit(
-    traced: Scenario, tmp_path, capsys
+    traced: Scenario, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place, file = tmp_path / "s.json", tmp_path / "t.csv"
     scenario_file.save(place, with_values(traced, {"simulation.arrivals": "poisson"}))
