@@ -34,8 +34,8 @@ from gui.contents.explore import (
     with_unit,
 )
 from gui.plots.draw import Draw, text_width
-from gui.plots.name_cuts import cut_apart
 from gui.theme import manager, theme
+from gui.widgets.name_cuts import cut_apart
 from gui.work.exploration import Picture
 
 _HEAD = 44

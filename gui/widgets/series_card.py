@@ -21,6 +21,7 @@ from gui.icons import icon
 from gui.theme import Theme, manager, series_dash, theme
 from gui.tips import plain
 from gui.widgets import paint
+from gui.widgets.name_cuts import cut_apart
 
 TALL, LOW = 62, 34
 GAP = 16
@@ -57,6 +58,7 @@ class SeriesCard(QWidget):
         self._press: QPointF | None = None
         self._dragged = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.beside: tuple[str, ...] = ()  # names of the other cards
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMouseTracking(True)
         self._more = self._button("more", words("compare.more_help"))
@@ -269,12 +271,21 @@ class SeriesCard(QWidget):
                         QRectF(t.px(11), self.height() - 3, self.width() - t.px(22), 2), t.accent
                     )
             box = QRectF(left, first.top(), max(0, right - left), first.height())
-            paint.text(painter, box, head.name, t.font("body_semibold"), t.ink)
+            paint.text(painter, box, self.name_within(box.width()), t.font("body_semibold"), t.ink)
             if not self.low:
                 middle = t.px(44)
                 line_sample(painter, t.px(10), middle, t.px(20), head.index)
                 box = QRectF(left, middle - t.px(10), self.width() - left - t.px(10), t.px(20))
                 paint.text(painter, box, head.line, t.font("body"), t.ink2)
+
+    def name_within(self, room: float) -> str:
+        """The name as it has room: without words that the names of other cards have too."""
+
+        def fits(name: str) -> bool:
+            return paint.width(theme().font("body_semibold"), name) <= room
+
+        # What still has no room is cut where it is painted.
+        return cut_apart((self.head.name, *self.beside), fits, lambda name: name)[0]
 
 
 def letter_plate(painter: QPainter, at: QPointF, letter: str, index: int, side: float = 18) -> None:
@@ -342,7 +353,9 @@ class SeriesRow(QWidget):
         for index, card in enumerate(self.cards):
             card.setVisible(index < len(heads))
             if index < len(heads):
+                card.beside = tuple(head.name for at, head in enumerate(heads) if at != index)
                 card.show_head(heads[index], self.low)
+                card.update()
                 if focused == heads[index].key and not card.hasFocus():
                     card.setFocus(Qt.FocusReason.OtherFocusReason)
         self.updateGeometry()

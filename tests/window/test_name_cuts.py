@@ -1,8 +1,13 @@
 """Names that have no room lose what they share, not what tells them apart."""
 
 import pytest
+from pytestqt.qtbot import QtBot
 
-from gui.plots.name_cuts import cut_apart
+from core.words import Words
+from gui.theme import theme
+from gui.widgets import paint
+from gui.widgets.name_cuts import cut_apart
+from gui.widgets.series_card import Head, SeriesRow
 
 CARDS = (
     "RTX 5090",
@@ -38,3 +43,14 @@ def test_as_many_shared_words_as_have_room_stay() -> None:
 def test_a_name_that_is_alone_or_begins_others_ends_in_dots() -> None:
     assert cut(("Instinct MI300X OAM", "L4"), 12) == ("Instinct MI…", "L4")
     assert cut(("A long name", "A long name of more"), 9) == ("A long n…", "… of more")
+
+
+def test_cards_of_compare_keep_what_tells_them_apart(qtbot: QtBot) -> None:
+    cards = SeriesRow(Words("en"))
+    qtbot.addWidget(cards)
+    names = [f"2 × {device}" for device in ("RTX 3090", "RTX 4090", "RTX 5090", "A100 SXM4 80GB")]
+    cards.show_heads([Head(i, "ABCD"[i], i, name, "") for i, name in enumerate(names)])
+    room = paint.width(theme().font("body_semibold"), names[0]) - 4
+    assert [card.name_within(room) for card in cards.cards[:3]] == ["… RTX 3090", "… RTX 4090", "… RTX 5090"]
+    assert cards.cards[0].name_within(room + 8) == names[0]
+    assert [card.name_within(0.6 * room) for card in cards.cards[:3]] == ["… 3090", "… 4090", "… 5090"]

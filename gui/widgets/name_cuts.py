@@ -18,23 +18,30 @@ def cut_apart(names: Sequence[str], fits: Fits, elided: Elided) -> tuple[str, ..
     for name in names:
         if not fits(name):
             long[name.partition(" ")[0]].append(name.split())
-    shared = {first: _shared(alike) if len(alike) > 1 else 0 for first, alike in long.items()}
     return tuple(
-        name if fits(name) else _without(name.split(), shared[name.partition(" ")[0]], fits, elided)
+        name if fits(name) else _without(name.split(), long[name.partition(" ")[0]], fits, elided)
         for name in names
     )
 
 
-def _shared(names: list[list[str]]) -> int:
+def _shared(names: Sequence[list[str]]) -> int:
     """How many words they all begin with."""
     return len(list(takewhile(lambda at: len(set(at)) == 1, zip(*names, strict=False))))
 
 
-def _without(words: list[str], shared: int, fits: Fits, elided: Elided) -> str:
-    """As many of the first words as have room, and all those that are not shared."""
-    if 0 < shared < len(words):
-        for kept in range(shared - 1, -1, -1):
+def _without(words: list[str], alike: Sequence[list[str]], fits: Fits, elided: Elided) -> str:
+    """As many of the first words as have room, and all those that are not shared.
+
+    Shared by all that begin alike, or, where that is not enough, with the one that is most alike.
+    """
+    others = [other for other in alike if other != words]
+    by_all = _shared([words, *others]) if others else 0
+    by_one = max((_shared([words, other]) for other in others), default=0)
+    for shared in (by_all, by_one):
+        for kept in range(min(shared, len(words) - 1) - 1, -1, -1):
             shown = " ".join([*words[:kept], "…", *words[shared:]])
-            if fits(shown) or kept == 0:
-                return elided(shown)
+            if shared < len(words) and fits(shown):
+                return shown
+    if 0 < by_all < len(words):
+        return elided(" ".join(["…", *words[by_all:]]))
     return elided(" ".join(words))
