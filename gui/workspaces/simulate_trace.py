@@ -38,7 +38,7 @@ class TraceKeeper(QObject):
         self.reading = Work(self)
         self.reading.news.connect(self._on_trace)
         self.reading.failed.connect(self._on_failed)
-        context.document.path_changed.connect(lambda _path: self._on_document())
+        context.document.path_changed.connect(self._on_document)
 
     def watch(self, on: bool) -> None:
         """Take traces that are dropped on the window, or no more."""
@@ -93,7 +93,7 @@ class TraceKeeper(QObject):
         self.reading.stop()
         self._coming = None
 
-    def _on_document(self) -> None:
+    def _on_document(self, _path: Path | None) -> None:
         """Another scenario: its trace may have the name of the last one's."""
         if not self._context.document.undo_stack.count():
             self._stop()
