@@ -17,6 +17,7 @@ from gui.widgets import paint
 from gui.widgets.series_card import letter_plate
 
 _ROW, _HEAD = 28, 30
+_OFF_BAR = 8
 _PAD = 14
 _NAME_LEAST, _NAME_MOST = 132, 230
 _VALUE_LEAST = 72
@@ -143,14 +144,15 @@ class DifferenceTable(QAbstractScrollArea):
     def _set_bars(self) -> None:
         t = theme()
         room = self.viewport().size()
-        self._spread(room.width())
         high = t.px(_HEAD) + len(self._lines) * t.px(_ROW)
         self.verticalScrollBar().setRange(0, max(0, high - room.height()))
         self.verticalScrollBar().setPageStep(room.height())
         self.verticalScrollBar().setSingleStep(t.px(_ROW))
-        wide = self.wanted_width() - 12
-        self.horizontalScrollBar().setRange(0, max(0, wide - room.width()))
-        self.horizontalScrollBar().setPageStep(room.width())
+        # The last column keeps off the bar beside it.
+        across = room.width() - (t.px(_OFF_BAR) if high > room.height() else 0)
+        self._spread(across)
+        self.horizontalScrollBar().setRange(0, max(0, self.wanted_width() - 12 - across))
+        self.horizontalScrollBar().setPageStep(across)
         self.horizontalScrollBar().setSingleStep(t.px(24))
 
     def sizeHint(self) -> QSize:

@@ -421,3 +421,13 @@ def test_a_load_that_is_not_asked_for_is_a_dash(scenario: Scenario) -> None:
     words = Words("en")
     assert "0.400 1/s" in differences(points[1].scenario, given, words)
     assert "1 1/s" not in differences(points[1].scenario, given, words).splitlines()
+
+
+@pytest.mark.parametrize("wide", [420, 1100])
+def test_the_last_column_keeps_off_the_bar_beside_it(compare: CompareWorkspace, wide: int) -> None:
+    table = compare.table
+    table.resize(wide, 160)
+    table._set_bars()
+    assert table.verticalScrollBar().maximum() > 0
+    end = table._names + sum(table._values) + sum(table._changes) - table.horizontalScrollBar().maximum()
+    assert end <= table.viewport().width() - 7
