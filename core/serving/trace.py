@@ -113,7 +113,7 @@ def parse_trace(data: bytes) -> Trace:
 
     Raises UnreadableFile with ``trace.empty``, ``trace.not_text``, ``trace.columns`` {missing, found},
     ``trace.number``, ``trace.negative``, ``trace.late`` and ``trace.many_tokens`` {line, column, text},
-    ``trace.row`` {line}, ``trace.long`` {limit},
+    ``trace.row`` {line}, ``trace.quote`` {line}, ``trace.long`` {limit},
     ``trace.too_many`` {limit} or ``trace.too_large`` {limit}.
     """
     if len(data) > MAX_BYTES:
@@ -189,23 +189,39 @@ def _table(text: str, above: int) -> Iterator[_Row]:
     head = text[: text.find("\n")] if "\n" in text else text
     separator = max(",;\t", key=head.count)
     reader = csv.reader(io.StringIO(text), delimiter=separator)
+    following = above + 1  # where the next row begins
     try:
         names = [_plain_name(name) for name in next(reader)]
         places = _places(names)
+        needed = 1 + max(p for p in places if p is not None)
+        line = following = above + reader.line_num + 1
         for cells in reader:
+            line, following = following, above + reader.line_num + 1
             if not any(cell.strip() for cell in cells):
                 continue
-            if len(cells) < (needed := 1 + max(p for p in places if p is not None)):
-                values = {"line": above + reader.line_num, "found": len(cells), "needed": needed}
+            if following > line + 1 and _is_unclosed(cells, places, needed):
+                raise UnreadableFile(Problem("trace.quote", values={"line": line}))
+            if len(cells) < needed:
+                values = {"line": line, "found": len(cells), "needed": needed}
                 raise UnreadableFile(Problem("trace.short", values=values))
             row = [None if p is None else cells[p] for p in places]
             if separator == ";":
                 row[:3] = [
                     cell.replace(",", ".") if cell and cell.count(",") == 1 else cell for cell in row[:3]
                 ]
-            yield _Row(above + reader.line_num, *row)
+            yield _Row(line, *row)
+        # A mark left open in a column of texts has swallowed the rest of the file.
+        if following > line + 1 and text.split("\n", line - above - 1)[-1].count('"') % 2:
+            raise UnreadableFile(Problem("trace.quote", values={"line": line}))
     except csv.Error:
-        raise UnreadableFile(Problem("trace.row", values={"line": above + reader.line_num})) from None
+        code = "trace.quote" if above + reader.line_num > following else "trace.row"
+        raise UnreadableFile(Problem(code, values={"line": following})) from None
+
+
+def _is_unclosed(cells: list[str], places: list[int | None], needed: int) -> bool:
+    """Whether a row over several lines is one of a quotation mark left open: texts may go on, numbers not."""
+    numbers = [cells[p] for p in places[:3] if p is not None and p < len(cells)]
+    return len(cells) < needed or any("\n" in cell.strip() for cell in numbers)
 
 
 def _plain_table(text: str) -> Trace | None:
@@ -246,7 +262,7 @@ def _first(names: list[str], known: tuple[str, ...]) -> int | None:
 
 
 def _objects(text: str, above: int = 0) -> Iterator[_Row]:
-    for number, line in enumerate(text.splitlines(), above + 1):
+    for number, line in enumerate(text.split("\n"), above + 1):
         if not line.strip():
             continue
         try:

@@ -102,6 +102,31 @@ def test_a_wrong_row_is_told_with_its_line(row, code):
 
 
 @pytest.mark.parametrize(
+    "row",
+    ['"1,10,10', '1,"10,10', '1,10,"10', '1,10,10,"a'],
+    ids=["time", "input", "output", "prefix"],
+)
+@pytest.mark.parametrize("rows", [1, 3, 100_000])
+def test_a_quote_left_open_is_told_with_the_line_where_it_stands(row, rows):
+    """It swallows what follows: the line where that ends says nothing."""
+    problem, _ = refused("\ntimestamp,input,output,prefix\n\n0,10,10,b\n" + row + "\n" + "2,10,10,c\n" * rows)
+    assert problem.values["line"] == 5
+    assert problem.code == "trace.quote"
+
+
+def test_a_wrong_row_over_several_lines_is_told_with_the_first():
+    problem, _ = refused('note,timestamp,input,output\n"a\nb",0,10,10\n"c\n\nd",soon,10,10\n"e",2,10,10\n')
+    assert problem.code == "trace.number" and problem.values["line"] == 4
+
+
+def test_texts_over_several_lines_are_read():
+    trace = parse_trace(b'timestamp,input,output,prompt\n0,10,10,"a\nb ""c"""\n1,20,20,"d\n\ne"\n')
+    assert trace.prompt.tolist() == [10, 20]
+    line = '{"timestamp": 1, "input": 3, "output": 4, "prompt": "a\u2028b"}\n'
+    assert len(parse_trace(line.encode() * 2)) == 2, "a line ends where the file says so"
+
+
+@pytest.mark.parametrize(
     ("data", "code"),
     [
         (b"", "trace.empty"),
