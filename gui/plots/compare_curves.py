@@ -131,12 +131,10 @@ class CompareCurves(PlotPane):
     # -- what a pane says for itself -------------------------------------------------------------
 
     def caption(self) -> str:
-        """The unit."""
-        return (
-            self.words("plots.compare_memory.caption", unit=memory_unit())
-            if self.kind == "memory"
-            else self.unit
-        )
+        """The unit of what is shown."""
+        if self.kind == "memory":
+            return self.words("plots.compare_memory.caption", unit=memory_unit())
+        return "" if self._empty else self.unit
 
     def missing(self, curves: WorkloadCurves, estimate: Estimate) -> tuple[str, ...]:
         """None of them starts."""

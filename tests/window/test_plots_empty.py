@@ -7,10 +7,14 @@ from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
 from core.catalog.models import load_model
+from core.estimator import estimate
+from core.planning.sweep import workload_curves
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
+from core.words import Words
 from gui.document import Origin
 from gui.frame.window import MainWindow
+from gui.plots.compare_curves import KINDS, CompareCurves, Kind, Series
 from gui.workspaces.plot_tabs import TABS_IN_ORDER
 
 
@@ -58,3 +62,26 @@ def test_axes_come_back_with_the_curves(
     qtbot.waitUntil(lambda: picture(window, qtbot, "overview") != before, timeout=10_000)
     window.document.undo()
     qtbot.waitUntil(lambda: picture(window, qtbot, "overview") == before, timeout=10_000)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_where_none_of_the_compared_starts_no_unit_is_left(
+    qtbot: QtBot, scenario: Scenario, kind: Kind
+) -> None:
+    def series(one: Scenario) -> tuple[Series]:
+        point = estimate(one)
+        return (Series("A", 0, point, workload_curves(one, point)),)
+
+    plot, fresh = CompareCurves(Words("en"), kind), CompareCurves(Words("en"), kind)
+    for pane in (plot, fresh):
+        qtbot.addWidget(pane)
+        pane.resize(400, 300)
+    plot.show_series(series(scenario))
+    before = plot.caption()
+    assert before
+    plot.show_series(series(never_starts(scenario)))
+    fresh.show_series(series(never_starts(scenario)))
+    assert plot.grab().toImage() == fresh.grab().toImage()
+    assert plot.caption() == (before if kind == "memory" else "")
+    plot.show_series(series(scenario))
+    assert plot.caption() == before
