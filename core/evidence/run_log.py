@@ -21,6 +21,7 @@ from core.evidence.kept_runs import KeptRuns, Shape, without_collecting
 from core.evidence.run import Run
 from core.evidence.run_files import dumped
 from core.evidence.run_json import to_tree
+from core.files.atomic import make_folder
 from core.os_reasons import reason_of
 from core.strict_json import shortened_path
 from core.words import Phrase
@@ -43,7 +44,7 @@ class RunLog:
 
     ``notes`` say what had to be done to open it.  Methods raise UnreadableFile and UnwritableFile:
     ``runs.busy``, ``runs.newer`` {version, known}, ``file.disk_full``, ``file.read_only``,
-    ``file.not_read`` {reason}, ``file.not_written`` {reason}.
+    ``file.not_read`` {reason}, ``file.not_written`` {reason}, ``file.in_the_way``, ``file.link_to_nothing``.
     """
 
     def __init__(self, path: Path, wait_s: float = WAIT_S) -> None:
@@ -183,7 +184,7 @@ class RunLog:
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it or nothing."""
         with self._told(writing=True):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
             with contextlib.closing(self._opened()) as base:
                 base.execute("BEGIN IMMEDIATE")
                 try:

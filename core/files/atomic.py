@@ -65,6 +65,34 @@ def write_atomic(path: Path, data: bytes) -> None:
         raise UnwritableFile(_write_problem(error, shown)) from None
 
 
+def make_folder(folder: Path) -> None:
+    """Make one of the program's own folders, with those above it.
+
+    Raises UnwritableFile as ``in_the_way`` tells, and what else the system says.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        problem = in_the_way(folder)
+        if problem is not None:
+            raise UnwritableFile(problem) from None
+        raise
+
+
+def in_the_way(folder: Path) -> Problem | None:
+    """What stands where a folder, or one above it, belongs: ``file.in_the_way``,
+    ``file.link_to_nothing`` {target}."""
+    for place in (folder, *folder.parents):
+        if not os.path.lexists(place) or os.path.isdir(place):
+            continue
+        shown = shortened_path(str(place))
+        if os.path.islink(place) and not os.path.exists(place):
+            values = {"path": shown, "target": shortened_path(os.readlink(place))}
+            return Problem("file.link_to_nothing", values=values)
+        return Problem("file.in_the_way", values={"path": shown})
+    return None
+
+
 def _mode_for(target: Path, shown: str) -> int:
     """Permission bits of the file to come."""
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 from core.catalog.calibrations import calibration_of, calibration_tree, file_name, forget
 from core.catalog.entries import MAX_FILE_BYTES
 from core.errors import Problem, UnwritableFile
-from core.files.atomic import read_limited, write_atomic
+from core.files.atomic import make_folder, read_limited, write_atomic
 from core.os_reasons import reason_of
 from core.spec.calibration import Calibration
 
@@ -31,7 +31,7 @@ def save(path: Path, calibration: Calibration) -> None:
 def save_in(folder: Path, calibration: Calibration) -> Path:
     """Write it into a folder, in a file that has its name, and return the file.  Raises UnwritableFile."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         values = {"name": folder.name, "reason": reason_of(error)}
         raise UnwritableFile(Problem("catalog.not_saved", values=values)) from None

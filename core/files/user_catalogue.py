@@ -9,7 +9,7 @@ from core import strict_json
 from core.catalog import accelerators, models
 from core.catalog.entries import MAX_FILE_BYTES
 from core.errors import InferometerError, Problem, UnwritableFile
-from core.files.atomic import write_atomic
+from core.files.atomic import make_folder, write_atomic
 from core.model.parameters import active_parameters, stored_parameters
 from core.os_reasons import reason_of
 from core.spec.accelerator import Accelerator
@@ -48,7 +48,7 @@ def save_accelerator(folder: Path, device: Accelerator) -> Path:
 
 def _write(folder: Path, name: str, entry: dict[str, Any]) -> Path:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         path = _place(folder, name)
     except OSError as error:
         values = {"name": folder.name, "reason": reason_of(error)}

@@ -6,6 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject
 
+from core.files.atomic import in_the_way
 from core.words import Words
 from gui.document import Document
 from gui.frame.messages import MessageArea
@@ -77,6 +78,9 @@ class RecoveryOffer(QObject):
             return
         links = [(self._words("window.dismiss"), lambda: self._messages.drop("unkept"))]
         text = self._words("window.not_kept", folder=str(self._recovery.folder))
+        reason = in_the_way(self._recovery.folder)
+        if reason is not None:
+            text = self._words.sentences([text, self._words.problem(reason)])
         self._messages.tell("unkept", "warn", text, links)
 
     def _on_kept(self) -> None:

@@ -249,6 +249,17 @@ def test_places_that_cannot_be_a_log(tmp_path: Path) -> None:
     assert folder.is_dir()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="links as the system has them")
+def test_a_log_whose_folder_is_none_says_what_stands_there(tmp_path: Path) -> None:
+    file, link = tmp_path / "file", tmp_path / "link"
+    file.write_text("x")
+    link.symlink_to(tmp_path / "gone")
+    for folder, code in ((file, "file.in_the_way"), (link, "file.link_to_nothing")):
+        with pytest.raises(UnwritableFile) as refused:
+            RunLog(folder / DATABASE).add("a", [measured()])
+        assert refused.value.problems[0].code == code
+
+
 @pytest.mark.skipif(os.name != "posix", reason="links and pipes as the system has them")
 def test_a_log_that_cannot_be_opened_says_why_in_the_own_language(tmp_path: Path) -> None:
     folder, pipe, circle = (tmp_path / name for name in ("folder", "pipe", "circle"))

@@ -9,6 +9,8 @@ import pytest
 
 from core.errors import UnwritableFile
 from core.files import atomic
+from core.strict_json import shortened_path
+from core.words import Words
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions and links of POSIX")
 
@@ -141,6 +143,23 @@ def test_places_that_are_no_files(tmp_path: Path) -> None:
         with pytest.raises(UnwritableFile) as refused:
             atomic.write_atomic(path, b"new")
         assert code_of(refused) == code, path
+
+
+def test_what_stands_where_a_folder_belongs_is_told_with_what_to_do(tmp_path: Path) -> None:
+    file, link = tmp_path / "file", tmp_path / "link"
+    file.write_text("x")
+    link.symlink_to(tmp_path / "gone")
+    for place, code in ((file, "file.in_the_way"), (link, "file.link_to_nothing")):
+        for folder in (place, place / "deeper" / "still"):
+            with pytest.raises(UnwritableFile) as refused:
+                atomic.make_folder(folder)
+            assert code_of(refused) == code
+            told = Words("en").problem(refused.value.problems[0])
+            assert told.startswith(shortened_path(str(place))) and "{" not in told
+    assert "gone" in told
+    (tmp_path / "gone").mkdir()
+    atomic.make_folder(link / "deeper")
+    assert (tmp_path / "gone" / "deeper").is_dir() and atomic.in_the_way(link) is None
 
 
 def test_a_long_but_legal_name_can_be_saved(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from core.catalog.models import load_model
 from core.files import scenario_file
 from core.planning import sweep
 from core.spec.scenario import Scenario
+from core.strict_json import shortened_path
 from core.words import Words
 from gui import estimation
 from gui.document import Document
@@ -107,6 +108,7 @@ def test_a_disk_that_refuses_is_told_once(make_window: Make, paths: Paths, qtbot
     assert window.recovery is not None and not window.recovery.keep()
     told = window.workspace.messages.text_of("unkept")
     assert str(paths.recovery) in told and "Save" in told
+    assert f"{shortened_path(str(paths.data))} is a file" in told
     window.workspace.messages.drop("unkept")
     window.document.set_value("workload.users", 6)
     assert not window.recovery.keep()
@@ -126,7 +128,9 @@ def test_that_a_disk_refuses_holds_in_another_language_too(
     if waved_away:
         messages.drop("unkept")
     window.language.choose("zh_CN")
-    told = Words("zh_CN")("window.not_kept", folder=str(paths.recovery))
+    chinese, file = Words("zh_CN"), {"path": shortened_path(str(paths.data))}
+    told = chinese("window.not_kept", folder=str(paths.recovery))
+    told += chinese("problems.file.in_the_way", **file)
     assert messages.text_of("unkept") == ("" if waved_away else told)
     window.document.set_value("workload.users", 6)
     assert not window.recovery.keep()
