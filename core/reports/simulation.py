@@ -68,11 +68,12 @@ def so_far(progress: Progress) -> Phrase:
 
 def _meeting(result: SimulationResult) -> Phrase:
     """Of whom the share is, where the rates are of others: those who came late are still waiting."""
-    share = percent(result.meeting)
+    share, good = percent(result.meeting), percent(result.good_share)
     came, ended = result.time_to_first_token.count, result.answered
-    alike = share.values == percent(result.good_share).values
-    if not ended or (came and alike and abs(ended / came - 1.0) <= _ABOUT):
-        return Phrase("simulate.detail.meeting", {"share": share})
+    if not ended or (came and abs(ended / came - 1.0) <= _ABOUT):
+        if not ended or share.values == good.values:
+            return Phrase("simulate.detail.meeting", {"share": share})
+        return Phrase("simulate.detail.meeting_both", {"share": share, "good": good})
     values = {"share": share, "came": show_count(came), "ended": show_count(ended)}
     return Phrase("simulate.detail.meeting_of", values)
 

@@ -156,7 +156,8 @@ def test_goodput_stands_beside_its_own_share(samples: list[Path]) -> None:
     assert round(100 * result.good_share) == 3 and result.meeting == 0
     line = next(x for x in simulation_text(result, words).splitlines() if "within the targets" in x)
     assert line.endswith("0.00935 (3 %)")
-    assert "simulate.detail.meeting_of" in {part.key for part in detail(result)}
+    told = words.sentences(words.phrase(part) for part in detail(result))
+    assert "On target: 0 % of arrivals, 3 % of answers." in told
     card = next(one for one in cards(result, words) if one.key == "goodput")
     assert (card.value, card.target) == ("0.00935", "3 %") and card.high == pytest.approx(result.good_share)
 
