@@ -21,7 +21,7 @@ from core.cli_evidence import add_commands as add_evidence_commands
 from core.cli_runs import add_commands as add_run_commands
 from core.cli_serving import add_commands
 from core.command_parser import CommandParser
-from core.errors import InferometerError, NotFound, Problem
+from core.errors import InferometerError, NotFound, Problem, UnreadableFile
 from core.estimator import estimate
 from core.evidence.page import accuracy_page
 from core.evidence.report import validation_json, validation_text
@@ -134,6 +134,8 @@ def _validate(options: argparse.Namespace, words: Words) -> str:
     if options.page is None and options.out is None and not of_records(options.files):
         return validate_runs(options, words)
     predictions = predictions_of(options.files)
+    if not predictions and (options.out is not None or options.page is not None):
+        raise UnreadableFile(Problem("evidence.no_records"))  # a file that is there stays
     if options.out is not None:
         write_atomic(options.out, lines_of(predictions).encode("utf-8"))
     if options.page is not None:

@@ -77,6 +77,8 @@ def _export(log: "RunLog", project: str, out: Path | None) -> str:
     if out is None or out.suffix.lower() not in _KINDS:
         raise UnwritableFile(Problem("runs.ending", values={"kinds": ", ".join(_KINDS)}))
     runs = log.runs(project)
+    if not runs:
+        raise UnwritableFile(Problem("runs.none"))  # a file that is there stays
     text = runs_csv(runs) if out.suffix.lower() == ".csv" else runs_jsonl(runs)
     # A spreadsheet takes a CSV without the mark for another encoding.
     data = text.encode("utf-8-sig" if out.suffix.lower() == ".csv" else "utf-8", "replace")

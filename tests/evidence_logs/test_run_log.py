@@ -362,6 +362,8 @@ def test_the_command_adds_lists_and_exports(tmp_path: Path, capfd: pytest.Captur
         assert len(read_files([file]).runs) == 3
         assert asked("add", file)[1] == "0 runs added. 3 were in the log already.\n"
     assert asked("list", "--project", tmp_path / "p.json")[1] == "The log holds no runs.\n"
+    status, out, err = asked("export", "--out", file, "--project", tmp_path / "p.json")
+    assert status == 2 and err.strip() and not out and len(read_files([file]).runs) == 3
     for wrong in (
         ("add",),
         ("add", tmp_path / "no.log"),

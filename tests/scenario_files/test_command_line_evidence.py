@@ -102,6 +102,19 @@ def test_runs_are_validated_calibrated_and_used_by_name(home, files, samples, tm
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("lines", ["", '{"hello": 1}\n'], ids=["empty", "other"])
+def test_without_a_prediction_no_file_is_replaced(home, tmp_path, lines):
+    given, out, page = tmp_path / "given.jsonl", tmp_path / "out.jsonl", tmp_path / "page.md"
+    given.write_text(lines, encoding="utf-8")
+    for kept in (out, page):
+        kept.write_text("kept", encoding="utf-8")
+    for options in (("--out", out), ("--page", page), ("--out", out, "--page", page)):
+        done = run(home, "validate", given, *options)
+        assert done.returncode == 2 and not done.stdout
+        assert "no records of measurements" in done.stderr
+    assert out.read_text() == page.read_text() == "kept"
+
+
 def test_a_refusal_says_why_and_what_to_measure(home, files, samples):
     done = run(home, "calibrate", files[0], "--scenario", samples[0], "--name", "few")
     assert done.returncode == 2 and "One run is too few" in done.stderr
