@@ -13,7 +13,7 @@ from core.quantities import FloatArray
 from core.spec.change import get_value
 from core.spec.scenario import Scenario
 from core.units import Shown, memory_size, memory_unit, show_count, show_time, three_digits
-from core.words import Words, counted, percent
+from core.words import Words, counted, numbered, percent
 from gui.work.exploration import Picture
 
 _DEGREE = "deployment.tensor_parallel"
@@ -142,7 +142,9 @@ def at_index(axis: Axis, index: int, words: Words) -> str:
         return shown.number
     if axis.path == "workload.users":
         return words.phrase(counted("units.users", round(float(axis.values[index]))))  # type: ignore[arg-type]
-    key = f"explore.at.{axis.path}"
+    key = numbered(f"explore.at.{axis.path}", float(axis.values[index]))  # type: ignore[arg-type]
+    if not words.has(key):
+        key = f"explore.at.{axis.path}"
     if words.has(key) or words(key) != key:
         return words(key, value=shown.number)
     return f"{axis_name(axis, words)} {shown}"
