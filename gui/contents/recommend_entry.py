@@ -40,9 +40,13 @@ def _named(count: int, device: str) -> str:
 
 
 def of_entry(entry: Entry, words: Words) -> str:
-    """An entry in a few words: the hardware, or the model with its format."""
-    other = report.settings(entry.offer)
+    """An entry in a few words: the hardware, or the model with its format; the layout, what else is set."""
+    combination, other = entry.offer.combination, report.settings(entry.offer)
     named = what(entry.offer, words)
     if entry.runs is not None:
-        named = f"{entry.runs.model.name}, {words.phrase(report.formats(entry.offer.combination))}"
-    return named if other is None else words("recommend.joined", first=named, second=words.phrase(other))
+        named = f"{entry.runs.model.name}, {words.phrase(report.formats(combination))}"
+    laid = report.layout(combination) if combination.deployment.accelerators > 1 else None
+    for more in (laid, other):
+        if more is not None:
+            named = words("recommend.joined", first=named, second=words.phrase(more))
+    return named

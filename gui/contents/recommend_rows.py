@@ -30,7 +30,7 @@ MODEL_HEADS = (
     "users", "longest",
 )  # fmt: skip
 _SPARE = {"bar": 1, "parallel": 2, "size": 3, "users": 4, "longest": 5, "state": 6, "weights": 7}
-_LEAST = {"hardware": 216, "model": 260}  # px of the columns that stretch
+_LEAST = {"hardware": 200, "model": 260}  # px of the columns that stretch
 _BY_ENERGY = "energy"  # a rank, and the column that only it has
 _RIGHT = frozenset({"price", "first_token", "per_token", "throughput", "users", "size", "longest", "energy"})
 
