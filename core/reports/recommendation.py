@@ -53,7 +53,8 @@ def best_measured(state: Recommendation) -> Phrase | None:
     for number, offer in enumerate(state.offers, 1):
         if not untested(offer):
             price = "–" if offer.price is None else f"${offer.price:,.0f}"
-            values = {"hardware": hardware(offer.combination), "number": show_count(number), "price": price}
+            named = f"{show_count(offer.count)} × {offer.device.name}"  # its row tells the rest
+            values = {"hardware": named, "number": show_count(number), "price": price}
             return Phrase("recommend.best_measured", values)
     return Phrase("recommend.none_measured")
 

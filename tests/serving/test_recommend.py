@@ -374,7 +374,7 @@ def test_what_nobody_measured_is_marked(wanted):
     marked = {
         (line.split(" × ")[1][:3], "BF16" in line): line.split("  ")[1].endswith(" *")
         for line in lines
-        if "$" in line
+        if "$" in line and "Best measured" not in line
     }
     assert marked["Arc", False] and not marked["Arc", True]
     assert all(mark for (card, _), mark in marked.items() if card == "Rad")
