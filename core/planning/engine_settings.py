@@ -102,7 +102,7 @@ def _reads_again(scenario: Scenario) -> bool:
 def _as_many_as_fit(scenario: Scenario) -> list[Settings]:
     """Where the engine takes in more than its cache holds, and gives some of them up again."""
     work, name = scenario.workload, _SEQUENCES_FIELD.get(scenario.engine.name)
-    if name is None or work.load != "users" or policy_of(scenario, False).admission != "chunk":
+    if name is None or work.load != "users" or policy_of(scenario, False).victim != "last":
         return []
     replicas = max(1, scenario.deployment.replicas)
     room = plan_memory(scenario).most_users(work.tokens_per_request, work.shared_prefix_tokens) // replicas

@@ -206,7 +206,7 @@ def _at_the_brim(pool: Any, prompt: Any, answer: Any, most: Any, evenly: Any) ->
     N prompts P that fill the pool nearly to the brim x = pool - N P leave too little for their answers O:
     one of them comes in again and again, and is thrown out.  Where x is far from (N - 1/2) O / 2, what
     answers hold when all ages meet, none is.  On average over x it is an answer's tokens, ``evenly``, as
-    many as short prompts read anew.  Width and height of the hump are those of simulations with 5 to 20
+    many as short prompts read anew.  Width and height of the hump are those of simulations with 5 to 73
     prompts; ``most``: sequences at once.
     """
     ratio = np.clip(prompt / answer / _SHORT - 1.0, 0.0, 1.0)
@@ -219,7 +219,7 @@ def _at_the_brim(pool: Any, prompt: Any, answer: Any, most: Any, evenly: Any) ->
         low, high = 1.0 + 0.45 * root, 0.3 + 0.4 * root
         off = (pool - held * prompt) / answer - 0.5 * (held - 0.5)
         beside = (off + 0.5 * (low - high)) / (0.5 * (low + high))
-        height = 1.5 * np.minimum(1.0, _FEW / held) / (low + high)
+        height = 1.5 * np.clip(_FEW / held, 0.5, 1.0) / (low + high)
         thrown = thrown + np.where(held <= most, height, 0.0) * np.maximum(0.0, 1.0 - beside**2)
     return (1.0 - ratio) * evenly + ratio * prompt * np.minimum(thrown, 1.0)
 
