@@ -9,14 +9,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from core.memory.llama_rules import n_parallel
+from core.memory.llama_rules import n_parallel, padded
 from core.planning.engine_settings import Settings
 from core.planning.search_bounds import Bounds
 from core.quantities import FloatArray, as_array
 from core.spec.engine import LLAMA
 from core.spec.scenario import Scenario
 
-_CELLS = 256  # a slot's context is a multiple of them
 _MOST = 256  # sequences that llama.cpp keeps apart (LLAMA_MAX_SEQ)
 _PATIENT = 0.1  # s a token where no target says how slow an answer may be
 _CROWDED = 2.0  # standard deviations of a Poisson number of requests that find a slot
@@ -29,7 +28,7 @@ def slot_settings(scenario: Scenario, slots: int) -> Settings:
 
 @lru_cache(maxsize=1024)
 def _settings(slots: int, tokens: int, context: int) -> Settings:
-    wanted = slots * -(-tokens // _CELLS) * _CELLS
+    wanted = slots * padded(tokens)
     found: Settings = (("n_parallel", slots),)
     return (*found, ("max_model_len", wanted)) if wanted > context else found
 

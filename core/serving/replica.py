@@ -276,10 +276,9 @@ class Replica:
         need = pool.growing(length if self.policy.admission == "whole" else done + chunk) - shared
         need += pool.constant(length)
         room = decoding.room - idle - reserved - (self._kept if self.running else 0)
-        # What is read in later chunks has to have room as well, though it is taken as it is read.
-        later = pool.growing(active.target) - pool.growing(done + chunk)
-        if self.policy.admission == "prompt" and need + later > room:
-            return -1
+        if self.policy.admission == "prompt":
+            # What is read in later chunks has to have room as well, though it is taken as it is read.
+            room -= pool.growing(active.target) - pool.growing(done + chunk)
         if need > room or (self.policy.admission == "share" and not self._has_share(active, room, done)):
             return -1
         self.waiting.popleft()
