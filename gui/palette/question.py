@@ -50,7 +50,7 @@ _LEAST_WITHIN = 2  # letters of a word up to which it must be a whole part of a 
 # Words of a sentence around the names.
 _FILLING = re.compile(
     "a|an|the|on|in|of|at|for|with|and|to|does|do|it|is|fit|fits|run|runs|will|can|gpu|gpus|cards?|each|tokens?"
-    "|(?:在|上|下|用|能|吗|放|跑|运行|和|每|个|张|卡|的|部署|推理|多少|几|上下文|长度)+"
+    "|[/+&|]+|(?:在|上|下|用|能|吗|放|跑|运行|和|每|个|人|张|卡|的|部署|推理|多少|几|上下文|长度)+"
 )
 _KEYS = {
     "4": "awq_g128",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from core.spec.engine import EngineName
 from core.units import parse_quantity
+from gui.palette.lengths import lengths_in, spelt_out
 
 MOST_DEVICES, MOST_USERS, MOST_RATE = 4096, 10**6, 1e6
 NUMBERS = {
@@ -28,8 +29,6 @@ _COUNT = rf"\d+|{'|'.join(NUMBERS)}"
 _START, _END = r"(?<![a-z0-9_.-])", r"(?![a-z0-9_-])"
 _IS = r"\s*[:=<≤]{0,2}\s*"
 _SECONDS = rf"(\d{{1,7}}(?:\.\d{{1,3}})?)\s*(ms|s|毫秒|秒)?{_END}"
-_TOKENS = r"\d{1,7}(?:\.\d{1,3})?\s*[km]?"
-_UNIT = r"\s*(?:tokens?)?"
 
 _FIRST = re.compile(rf"(?:{_START}ttft|首\s*(?:token|字)(?:延迟)?){_IS}{_SECONDS}")
 _EACH = re.compile(rf"(?:{_START}(?:tpot|itl)|每\s*token){_IS}{_SECONDS}")
@@ -38,25 +37,6 @@ _RATE = re.compile(
     rf"(?:(?:req(?:uests?)?|r)\s*(?:/|per)\s*s(?:ec(?:ond)?)?{_END}|[rq]ps{_END}|个?请求\s*[/每]\s*秒)"
     r"|每秒\s*(\d{1,7}(?:\.\d{1,3})?)\s*个?请求"
 )
-_READ = rf"{_START}(?:inputs?|prompts?)(?![a-z])|输入|提示词?"
-_WRITTEN = rf"{_START}(?:out(?:puts?)?|answers?)(?![a-z])|输出|回答"
-# The number stands behind all of these words in a text, or before all of them.
-_BEHIND = {
-    key: re.compile(rf"(?:{word}){_IS}({_TOKENS}){_END}{_UNIT}")
-    for key, word in (("read", _READ), ("written", _WRITTEN))
-}
-_BEFORE = {
-    key: re.compile(rf"{_START}({_TOKENS})\s*(?:tokens?\s*)?(?:{word})")
-    for key, word in (("read", _READ), ("written", _WRITTEN))
-}
-_LENGTH_WORD = re.compile(
-    rf"(?P<before>{_START}{_TOKENS}\s*)?(?:{_READ}|{_WRITTEN})(?P<after>{_IS}{_TOKENS})?"
-)
-# "in" is a word of any sentence ("a 3090 in 4 bit"): a length stands before it only where "out" has one
-# too, where it is told in thousands, or where the text ends.
-_IN = re.compile(rf"(?<!tx )(?<![x×] ){_START}({_TOKENS}){_UNIT}\s*in(?![a-z])(\s*$)?")
-_GLUED = re.compile(rf"({_START}{_TOKENS})(?=(?:in(?:puts?)?|prompts?|out(?:puts?)?|answers?)(?![a-z]))")
-_OUT = re.compile(rf"{_TOKENS}{_UNIT}\s*out(?![a-z])")
 _KV = r"kv\s*(?:cache|缓存)?"
 _CACHE_KEY = r"fp8|bf16|fp16|int8|int4|q8_0|q5_1|q5_0|q4_1|q4_0"
 _CACHE_BITS = r"16|[48四八]"
@@ -78,7 +58,7 @@ _USERS = re.compile(
 )
 _LENGTH = re.compile(
     rf"{_START}(\d{{1,7}}(?:\.\d{{1,3}})?\s*[km]){_END}\s*(?:tokens?|context|ctx|上下文)?"
-    rf"|{_START}(\d{{3,7}})\s*tokens?{_END}"
+    rf"|{_START}(\d{{3,7}})\s*tokens?{_END}|{_START}(\d{{5,7}}){_END}"
 )
 _PART = re.compile(rf"{_START}(tp|pp|ep|dp){_IS}(\d{{1,4}}){_END}")
 # "h100 x8", "3090×2"; what stands before is the device, not a number of them.  An "x" behind a letter is
@@ -132,10 +112,7 @@ class Terms:
         self.per_token_s = self._seconds(_EACH, "ms")
         if (rate := self._take(_RATE)) is not None:
             self.request_rate = self._within(float(_said(rate)), 1e-6, MOST_RATE, rate[0])
-        self.rest = _IN.sub(self._input, _GLUED.sub(r"\1 ", self.rest))
-        lengths = _BEHIND if _numbers_follow(self.rest) else _BEFORE
-        self.prompt_tokens = self._tokens(lengths["read"])
-        self.output_tokens = self._tokens(lengths["written"])
+        self._lengths()
         if (cache := self._take(_CACHE) or self._take(_BEFORE_CACHE)) is not None:
             self.cache = _CACHE_KEYS.get(_said(cache), _said(cache))
         if (gguf := self._take(_GGUF)) is not None:
@@ -145,18 +122,24 @@ class Terms:
                 self.weights = {"四": "4", "八": "8"}.get(found[1], found[1])
         if (users := self._take(_USERS)) is not None:
             self.users = self._count(_said(users), MOST_USERS, users[0])
-        if self.prompt_tokens is None:
-            self.prompt_tokens = self._tokens(_LENGTH)
+        if self.prompt_tokens is None and (length := self._take(_LENGTH)) is not None:
+            self.prompt_tokens = self._tokens(_said(length), length[0])
         while (part := self._take(_PART)) is not None:
             self.layout[part[1]] = int(part[2])
         if (engine := self._take(_ENGINE)) is not None:
             self.engine = _ENGINES[re.sub(r"[.-]", "", engine[1])]
         self.devices = self._devices()
 
-    def _input(self, found: re.Match[str]) -> str:
-        """The whole word for an "in" that says how long the prompt is."""
-        meant = found[1][-1] in "km" or found[2] is not None or _OUT.search(self.rest) is not None
-        return f"{found[1]} input{found[2] or ''}" if meant else found[0]
+    def _lengths(self) -> None:
+        """The lengths of prompt and answer that stand beside a word for them."""
+        self.rest = spelt_out(self.rest)
+        for length in reversed(lengths_in(self.rest)):
+            tokens = self._tokens(length.text, self.rest[length.start : length.end])
+            if length.kind == "written":
+                self.output_tokens = tokens
+            else:
+                self.prompt_tokens = tokens
+            self.rest = f"{self.rest[: length.start]} {self.rest[length.end :]}"
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         found = pattern.search(self.rest)
@@ -172,12 +155,9 @@ class Terms:
         seconds = number / 1000 if unit in ("ms", "毫秒") else number
         return self._within(seconds, 1e-4, 1e5, found[0])
 
-    def _tokens(self, pattern: re.Pattern[str]) -> int | None:
-        found = self._take(pattern)
-        if found is None:
-            return None
-        tokens = round(parse_quantity(_said(found), "tokens"))
-        within = self._within(tokens, 1, 10**9, found[0])
+    def _tokens(self, number: str, said: str) -> int | None:
+        tokens = round(parse_quantity(number, "tokens"))
+        within = self._within(tokens, 1, 10**9, said)
         return None if within is None else round(within)
 
     def _count(self, text: str, most: int, said: str) -> int | None:
@@ -202,19 +182,6 @@ class Terms:
 def _is_device(before: str, times: int) -> bool:
     """Whether "before × times" counts the device before it; "8 × 4090" counts the one behind."""
     return not before.isdecimal() or _FEW <= int(before) < 10_000 > 10 * times
-
-
-def _numbers_follow(text: str) -> bool:
-    """Whether lengths stand behind their words, "input 4K", and not before them, "4K input"."""
-    words = list(_LENGTH_WORD.finditer(text))
-    if not words or not words[0]["before"]:
-        return True
-    if len(words) > 1 and not words[-1]["after"]:
-        return False  # "3000 input 400 output"
-    found = words[0]
-    near_before, near_after = len(found["before"].rstrip()), len((found["after"] or "").lstrip(" :=<≤"))
-    apart = len(found["before"]) - near_before, len(found["after"] or "") - near_after
-    return bool(found["after"]) and (apart[1] < apart[0] or found["before"].strip()[-1].isdigit())
 
 
 def _said(found: re.Match[str]) -> str:

@@ -45,6 +45,47 @@ def test_devices_and_their_number_are_told_apart(
     assert question.parts == parts
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "16 users 16k output 1k",
+        "16 users, 16k, output 1k",
+        "users 16 16k in output 1k",
+        "16 users 16k in / 1k out",
+        "1k output 16k 16 users",
+        "16k context 1k out 16 users",
+        "16k prompt output 1k users 16",
+        "context 16k output 1k 16 users",
+        "16 users isl 16k osl 1k",
+        "16 users 16k/1k",
+        "16 users 16384 output 1024",
+        "16 用户 16k 输出 1k",
+        "用户 16 输入 16k 输出 1k",
+        "输入16k 1k输出 16人",
+        "并发 16，上下文 16k，输出 1k",
+        "每人输入 16k，输出 1k，16 个用户",
+    ],
+)
+def test_a_length_belongs_to_the_word_beside_it(text: str, scenario: Scenario) -> None:
+    question = question_of(text, scenario, SHELF, Words("en"))
+    assert question is not None and question.unknown == ()
+    assert question.parts == ("16 users", "16K prompt · 1K output")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("32 users 16k tokens output 500", ("32 users", "16K prompt · 500 output")),
+        ("4090 output 1k", ("RTX 4090", "1K output")),
+        ("output 500 users 16", ("16 users", "500 output")),
+        ("2x3090 8k output 512", ("2 × RTX 3090", "8K prompt · 512 output")),
+    ],
+)
+def test_devices_and_users_keep_their_numbers(text: str, parts: tuple[str, ...], scenario: Scenario) -> None:
+    question = question_of(text, scenario, SHELF, Words("en"))
+    assert question is not None and (question.parts, question.unknown) == (parts, ())
+
+
 @pytest.fixture
 def listed(make_window: Callable[[], MainWindow], qtbot: QtBot) -> Callable[[str], list[tuple[str, str]]]:
     palette = make_window().shell.open_palette("")
