@@ -5,6 +5,7 @@ holds them, else at the end; an operation that may work in place takes over its 
 else needs that; what nobody needs any more is given back.  The peak includes what the gaps waste.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 
 ALIGNMENT = 128  # bytes, of CUDA buffers
@@ -36,26 +37,35 @@ class _Heap:
     peak: int = 0
 
     def take(self, size: int) -> int:
-        best = len(self.gaps) - 1
-        for index, (_, room) in enumerate(self.gaps[:-1]):
-            if room >= size and (best == len(self.gaps) - 1 or room <= self.gaps[best][1]):
-                best = index
-        gap = self.gaps[best]
+        gaps = self.gaps
+        best, least = len(gaps) - 1, _ENDLESS
+        for index in range(best):
+            room = gaps[index][1]
+            if size <= room <= least:
+                best, least = index, room
+        gap = gaps[best]
         start = gap[0]
         gap[0] += size
         gap[1] -= size
         if not gap[1]:
-            self.gaps.pop(best)
+            gaps.pop(best)
         self.peak = max(self.peak, start + size)
         return start
 
     def give(self, start: int, size: int) -> None:
-        at = next(index for index, gap in enumerate(self.gaps) if gap[0] >= start)
-        self.gaps.insert(at, [start, size])
-        if start + size == self.gaps[at + 1][0]:
-            self.gaps[at][1] += self.gaps.pop(at + 1)[1]
-        if at and sum(self.gaps[at - 1]) == start:
-            self.gaps[at - 1][1] += self.gaps.pop(at)[1]
+        gaps = self.gaps
+        at = bisect_left(gaps, [start])
+        before, after = gaps[at - 1] if at else None, gaps[at]
+        end = start + size
+        if before is not None and before[0] + before[1] == start:
+            before[1] += size
+            if end == after[0]:
+                before[1] += gaps.pop(at)[1]
+        elif end == after[0]:
+            after[0] = start
+            after[1] += size
+        else:
+            gaps.insert(at, [start, size])
 
 
 def peak_bytes(nodes: list[Tensor], inputs: list[Tensor], reuse_views: bool = False) -> int:
@@ -72,8 +82,10 @@ def peak_bytes(nodes: list[Tensor], inputs: list[Tensor], reuse_views: bool = Fa
         for source in node.sources:
             source.readers += 1
     for node in nodes:
-        for tensor in (*node.sources, node):
-            _place(tensor, heap, reuse_views)
+        for source in node.sources:
+            if source.place < 0:
+                _place(source, heap, reuse_views)
+        _place(node, heap, reuse_views)
         for source in node.sources:
             source.readers -= 1
             if not source.readers and not source.views:

@@ -8,21 +8,19 @@ Near misses are tried with other settings of the engine.  Of hardware on which t
 requests at once than are asked for only what comes nearest is estimated, last.
 """
 
-import math
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
-from core.planning.cost import FALLBACK_TDP_W
 from core.planning.estimates import Answer, estimating, settled
+from core.planning.groups import Group, Short, by_room, grouped
 from core.planning.offers import Offer, Shortfall, distance, merit, nearness, ranked, shortfall
 from core.planning.rounds import Asker, in_rounds
 from core.planning.search_names import refuse_unknown
-from core.planning.search_space import Combination, Reason, combining, running_at_once
+from core.planning.search_space import Combination, Part, Reason, combining
 from core.planning.slots import at_once
 from core.planning.verify import quickened, tuned, verified_one, verifying
-from core.spec.engine import SERVERS
+from core.spec.deployment import Deployment
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.spec.search import Rank
@@ -93,24 +91,21 @@ def looks(scenario: Scenario, widest: int = _WIDEST) -> Iterator[Look | None]:
     between None follows every few milliseconds of work: whoever has other things to do may pause.
     """
     refuse_unknown(scenario)
-    tally, by_hardware = _Tally(scenario), dict[tuple[str, int], list[Combination]]()
+    tally, parts, rank = _Tally(scenario), list[Part](), scenario.search.rank
     for part in combining(scenario):
         if part is not None:
             tally.total += len(part)
-            for combination in part.allowed():
-                by_hardware.setdefault(_hardware(combination), []).append(combination)
+            parts.append(part)
             for count, nearest in part.failures():
                 tally.ruled_out(count, nearest)
         yield None
-    rank = scenario.search.rank
-    order = _order(rank)
-    every = sorted(by_hardware.values(), key=lambda group: order(group[0]))
-    groups, short = _by_room(scenario, every, tally)
+    every = grouped(parts, rank)
+    groups, short = by_room(scenario, every, tally.ruled_out)
     found: dict[int, Offer] = {}  # by the place of their group
     told = 0
     picker = _Picker(scenario, tally)
-    askers = [(group[0].device.name, partial(picker.best_of, group)) for group in groups]
-    for step in in_rounds(askers, widest):
+    askers = [(group.device.name, partial(picker.best_of, group)) for group in groups]
+    for step in in_rounds(askers, widest, lambda offer: offer is not None):
         if step is not None:
             found.update({place: offer for place, offer in step.done.items() if offer is not None})
             # What comes first is no other later on.
@@ -121,15 +116,15 @@ def looks(scenario: Scenario, widest: int = _WIDEST) -> Iterator[Look | None]:
                 continue
         yield None
     offers = [found[place] for place in sorted(found)]
-    short.sort(key=lambda one: -one[0].value)
-    for one, others in short[_SHORT:]:
-        tally.ruled_out(others + 1, one)
+    short.sort(key=lambda one: -one.nearest.value)
+    for one in short[_SHORT:]:
+        tally.ruled_out(one.others + 1, one.nearest)
     asked = short[:_SHORT]
-    answers = yield from estimating([(scenario, replace(one, reason=None)) for one, _ in asked])
-    for (one, others), answer in zip(asked, answers, strict=True):
-        picker.note(one, others, answer)
+    answers = yield from estimating([(scenario, replace(one.nearest, reason=None)) for one in asked])
+    for one, answer in zip(asked, answers, strict=True):
+        picker.note(one, answer)
     if rank in ("speed", "energy"):
-        offers = yield from picker.refined(offers, by_hardware)
+        offers = yield from picker.refined(offers, every)
         offers = yield from quickened(scenario, sorted(offers, key=lambda o: merit(o, rank)), _QUICKENED)
     close = [offer for offer in picker.near if distance(offer) <= _CLOSE]
     mended = yield from tuned(scenario, close, _TUNED)
@@ -137,53 +132,6 @@ def looks(scenario: Scenario, widest: int = _WIDEST) -> Iterator[Look | None]:
     devices = {(o.device.name, o.count) for o in mended}
     near = [o for o in picker.near if (o.device.name, o.count) not in devices]
     yield Look(len(offers), True, partial(_state, offers, near, tally, rank, finished=True))
-
-
-def _by_room(
-    base: Scenario, groups: list[list[Combination]], tally: "_Tally"
-) -> tuple[list[list[Combination]], list[tuple[Combination, int]]]:
-    """Groups with what runs as many requests at once as are asked for; of the others the one combination
-    that comes nearest, and how many there are beside it.
-    """
-    wanted, able = float(base.targets.users or 0), list[list[Combination]]()
-    short = list[tuple[Combination, int]]()
-    if wanted <= 0 or base.engine.name in (*SERVERS, "textbook"):
-        return groups, short
-    for group in groups:
-        rooms = running_at_once(base, group)
-        enough = [c for c, room in zip(group, rooms, strict=True) if room >= wanted]
-        if enough:
-            able.append(enough)
-        few = [pair for pair in zip(rooms, group, strict=True) if pair[0] < wanted]
-        if few:
-            room, nearest = max(few, key=lambda pair: (pair[0], pair[1].guess))
-            one = replace(nearest, reason="users", value=room, limit=wanted)
-            if enough:
-                tally.ruled_out(len(few), one)
-            else:
-                short.append((one, len(few) - 1))
-    return able, short
-
-
-def _hardware(combination: Combination) -> tuple[str, int]:
-    return combination.device.name, combination.deployment.accelerators
-
-
-def _order(rank: Rank) -> Callable[[Combination], tuple[Any, ...]]:
-    """Groups in the order in which they are worth estimating."""
-
-    def key(c: Combination) -> tuple[Any, ...]:
-        count, price = c.deployment.accelerators, math.inf if c.price is None else c.price
-        lead: tuple[float, ...] = (price,)
-        if rank == "speed":
-            lead = (-c.device.memory_bandwidth_gbps * count, price)
-        elif rank == "energy":
-            lead = ((c.device.tdp_w or FALLBACK_TDP_W) / c.device.memory_bandwidth_gbps, price)
-        elif rank == "devices":
-            lead = (count, price)
-        return (*lead, c.device.name, count)
-
-    return key
 
 
 class _Tally:
@@ -257,9 +205,9 @@ class _Picker:
         self._by_width = self._rank in ("price", "devices")
         self._met: dict[str, float] = {}  # bits a weight with which fewer of the same device do
 
-    def best_of(self, group: list[Combination]) -> Asker[Offer | None]:
+    def best_of(self, hardware: Group) -> Asker[Offer | None]:
         """The best of one device and count, None where none meets every target."""
-        group = self._worth_asking(group)
+        group = self._worth_asking(hardware).combinations()
         best: Offer | None = None
         closest: Offer | None = None
         nearest: Shortfall | None = None  # of those that do not even start, or not even a step is fast enough
@@ -273,7 +221,7 @@ class _Picker:
             if offer is None:
                 continue
             if not offer.missed:
-                if best is not None and _bits(best) > _bits(offer):
+                if best is not None and _bits(best.combination) > _bits(offer.combination):
                     break
                 early = best is None and combination is fastest and left and self._by_width
                 best = offer
@@ -288,7 +236,7 @@ class _Picker:
         if best is None and self._may_do_as_set(closest, nearest):
             best = yield from self._as_set(group)
         if best is not None:
-            self._met.setdefault(best.device.name, _bits(best))
+            self._met.setdefault(best.device.name, _bits(best.combination))
         else:
             self._give_up(len(left), closest, nearest)
         return best
@@ -301,27 +249,26 @@ class _Picker:
         elif nearest is not None:
             self._tally.alike(left, nearest.reason)
 
-    def _worth_asking(self, group: list[Combination]) -> list[Combination]:
+    def _worth_asking(self, group: Group) -> Group:
         """Of more of what does already the same formats, divided as far as it goes."""
-        bits = self._met.get(group[0].device.name)
+        bits = self._met.get(group.device.name)
         if bits is None or not self._by_width:
             return group
-        most = max(_degree(c) for c in group)
-        wide = {w for w in {c.weights for c in group} if float(WEIGHT_FORMATS[w].bits) >= bits}
-        return [c for c in group if _degree(c) == most and c.weights in wide]
+        most = max(_degree(part.place) for part in group.parts)
+        return group.only(lambda part: _degree(part.place) == most and _bits(part) >= bits)
 
-    def note(self, combination: Combination, others: int, answer: Answer) -> None:
+    def note(self, short: Short, answer: Answer) -> None:
         """A near miss by itself, beside which there are others that fail as well."""
-        offer = self._told(combination, answer)
+        offer = self._told(short.nearest, answer)
         if offer is not None:
             self.near.append(offer)
-        if others:
-            self._tally.ruled_out(others, combination)
+        if short.others:
+            self._tally.ruled_out(short.others, short.nearest)
 
     def _with_most_copies(self, left: list[Combination]) -> Asker[Offer | None]:
         """After a near miss: copies that are less divided have fewer users to wait for each."""
         pairs: dict[tuple[str, str], Combination] = {}
-        for combination in sorted(left, key=_degree):
+        for combination in sorted(left, key=lambda c: _degree(c.deployment)):
             pairs.setdefault((combination.weights, combination.cache), combination)
         for combination in pairs.values():
             left.remove(combination)
@@ -361,14 +308,14 @@ class _Picker:
             self._tally.meeting += 1
         return found
 
-    def refined(
-        self, offers: list[Offer], space: dict[tuple[str, int], list[Combination]]
-    ) -> Generator[None, None, list[Offer]]:
+    def refined(self, offers: list[Offer], groups: list[Group]) -> Generator[None, None, list[Offer]]:
         """The first few with every layout and format tried, as many as ``_REFINED`` estimates allow."""
         order = sorted(offers, key=lambda o: merit(o, self._rank))
+        space = {(group.device.name, group.count): group for group in groups}
         asked: list[tuple[int, Combination]] = []
         for i, offer in enumerate(order):
-            others = [c for c in space[offer.device.name, offer.count] if c is not offer.combination]
+            every = space[offer.device.name, offer.count].combinations()
+            others = [c for c in every if c != offer.combination]
             if len(asked) + len(others) > _REFINED:
                 break
             asked += [(i, combination) for combination in others]
@@ -399,7 +346,7 @@ class _Picker:
         for same in pairs.values():
             fastest = max(same, key=lambda c: c.guess)
             soonest = min(same, key=lambda c: (c.prompt, -c.guess))
-            divided = max(same, key=lambda c: (_degree(c), c.guess))
+            divided = max(same, key=lambda c: (_degree(c.deployment), c.guess))
             chosen += dict.fromkeys((fastest, soonest, divided))
         if self._by_width:
             return chosen
@@ -416,12 +363,12 @@ def _wanted(base: Scenario) -> float:
     return work.users * work.output_tokens / life if life else 0.0
 
 
-def _bits(offer: Offer) -> float:
-    return float(WEIGHT_FORMATS[offer.combination.weights].bits)
+def _bits(one: Combination | Part) -> float:
+    return float(WEIGHT_FORMATS[one.weights].bits)
 
 
-def _degree(combination: Combination) -> int:
-    return combination.deployment.tensor_parallel * combination.deployment.pipeline_parallel
+def _degree(deployment: Deployment) -> int:
+    return deployment.tensor_parallel * deployment.pipeline_parallel
 
 
 __all__ = ["Failure", "Look", "Recommendation", "looks", "recommend", "verified_one", "verifying"]

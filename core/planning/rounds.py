@@ -33,19 +33,24 @@ class _Turn(Generic[T]):
     question: Question
 
 
-def in_rounds(askers: Sequence[tuple[str, Callable[[], Asker[T]]]], widest: int) -> Iterator[Round[T] | None]:
+def in_rounds(
+    askers: Sequence[tuple[str, Callable[[], Asker[T]]]], widest: int, is_row: Callable[[T], bool]
+) -> Iterator[Round[T] | None]:
     """What askers returned in each round; None after every few milliseconds in one.
 
     ``widest``: askers in one round.  There are few at first, and twice as many once the first in order has
-    what it wants: whatever comes first is known soon.
+    what it wants: whatever comes first is known soon.  Until the first row is, nobody begins while the first
+    in order still asks: it would only wait for the others.
     """
     waiting, running = dict(enumerate(askers)), list[_Turn[T]]()
-    width, settled = min(_FIRST, widest), 0
+    width, settled, begun = min(_FIRST, widest), 0, -1
+    first_row = len(askers)
     while waiting or running:
         done: dict[int, T] = {}
         busy = {turn.key for turn in running}
+        begins, begun = first_row < settled or settled > begun or not running, settled
         for place, (key, begin) in list(waiting.items()):
-            if len(running) >= width:
+            if len(running) >= width or not begins:
                 break
             if key in busy:
                 continue
@@ -70,4 +75,5 @@ def in_rounds(askers: Sequence[tuple[str, Callable[[], Asker[T]]]], widest: int)
         first = min((*(turn.place for turn in running), next(iter(waiting), len(askers))))
         if first > settled:
             width, settled = min(2 * width, widest), first
+        first_row = min((first_row, *(place for place, found in done.items() if is_row(found))))
         yield Round(done, settled)

@@ -6,9 +6,9 @@ every unit at its peak.  A bound is never more than the estimate, so nothing goo
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain
 from typing import Literal
 
@@ -21,7 +21,7 @@ from core.pauses import pause
 from core.planning.engine_settings import Settings, changed_settings
 from core.planning.search_bounds import Bounds, Field, Load
 from core.planning.slots import slot_settings, slots_on
-from core.quantities import FloatArray
+from core.quantities import FloatArray, as_array
 from core.serving.limits import batch_limits
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import LatentAttention, MixtureOfExperts
@@ -198,24 +198,11 @@ def counts(base: Scenario) -> tuple[int, ...]:
     return tuple(2**i for i in range(most.bit_length()) if 2**i <= most)
 
 
-def running_at_once(base: Scenario, combinations: Sequence[Combination]) -> list[float]:
-    """Requests that the engine runs at once at most, whatever the memory holds; of engines with places for
-    requests that only a combination's own settings add to.
-    """
-    if base.engine.name in SERVERS or base.engine.name == "textbook":
-        return [math.inf] * len(combinations)
-    places = batch_limits(base.engine, base.accelerator)[0]  # the same on every device
-    return [
-        c.deployment.replicas * (float(dict(c.settings)["n_parallel"]) if c.settings else places)
-        for c in combinations
-    ]
-
-
 def _divisors(count: int) -> Iterator[int]:
     return (2**i for i in range(count.bit_length()) if count % 2**i == 0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Part:
     """One layout and pair of formats on every device; arrays (d,)."""
 
@@ -234,41 +221,60 @@ class Part:
     def __len__(self) -> int:
         return int((self.rule != _ABSENT).sum())
 
+    @property
+    def allowed(self) -> NDArray[np.bool_]:
+        """Where no rule rules it out."""
+        return np.asarray(self.rule == _ALLOWED)
+
+    @cached_property
+    def rooms(self) -> FloatArray:
+        """Requests that the engine runs at once at most, whatever the memory holds.
+
+        Only of engines with places for requests, which nothing but a combination's own settings adds to.
+        """
+        base, each = self.base, np.full(len(self.rule), math.inf)
+        if base.engine.name not in SERVERS and base.engine.name != "textbook":
+            each[:] = batch_limits(base.engine, base.accelerator)[0]  # the same on every device
+        if self.slots is not None:
+            each = np.where(self.slots > 0, self.slots, each)
+        return as_array(self.place.replicas * each)
+
     def all(self) -> list[Combination]:
         """Every one."""
-        return self._those(np.flatnonzero(self.rule != _ABSENT))
-
-    def allowed(self) -> list[Combination]:
-        """Those that no rule rules out."""
-        return self._those(np.flatnonzero(self.rule == _ALLOWED))
+        return [self.at(i) for i in np.flatnonzero(self.rule != _ABSENT).tolist()]
 
     def failures(self) -> Iterator[tuple[int, Combination]]:
         """How many each rule rules out, and which of them comes nearest."""
         for rule in sorted(set(self.rule.tolist()) - {_ALLOWED, _ABSENT}):
             mine = np.flatnonzero(self.rule == rule)
             far = self.value[mine] / np.where(self.limit[mine] > 0, self.limit[mine], 1e-300)
-            yield len(mine), self._those(mine[np.argmin(far)][None])[0]
+            yield len(mine), self.at(int(mine[np.argmin(far)]))
 
-    def _those(self, places: NDArray[np.intp]) -> list[Combination]:
-        """By their places among the devices; thousands, so columns leave the arrays at once."""
-        columns = (self.price, self.rule, self.value, self.limit, self.bounds.guess, self.bounds.prompt)
-        slots = [0] * len(places) if self.slots is None else self.slots[places].astype(int).tolist()
-        other_cache = self.cache != self.base.precision.kv_cache
-        found = []
-        for i, (paid, rule, value, limit, guess, prompt), wanted in zip(
-            places.tolist(),
-            zip(*(column[places].tolist() for column in columns), strict=True),
-            slots,
-            strict=True,
-        ):
-            price = None if math.isnan(paid) else paid
-            told = slot_settings(self.base, wanted) if wanted else (), other_cache
-            shown = self.field.devices[i], self.place, self.weights, self.cache, price
-            if rule == _ALLOWED:
-                found.append(Combination(*shown, None, 0.0, 0.0, guess, prompt, *told))
-            else:
-                found.append(Combination(*shown, _RULES[rule], value, limit, 0.0, 0.0, *told))
-        return found
+    def price_at(self, i: int) -> float | None:
+        """US dollars, all devices."""
+        paid = self._columns[0][i]
+        return None if math.isnan(paid) else paid
+
+    def at(self, i: int) -> Combination:
+        """The one of a device, by its place among the devices."""
+        _, rule, value, limit, guess, prompt, slots = (column[i] for column in self._columns)
+        told = slot_settings(self.base, int(slots)) if slots else (), self._other_cache
+        shown = self.field.devices[i], self.place, self.weights, self.cache, self.price_at(i)
+        if rule == _ALLOWED:
+            return Combination(*shown, None, 0.0, 0.0, guess, prompt, *told)
+        return Combination(*shown, _RULES[int(rule)], value, limit, 0.0, 0.0, *told)
+
+    @property
+    def _other_cache(self) -> bool:
+        return self.cache != self.base.precision.kv_cache
+
+    @cached_property
+    def _columns(self) -> tuple[list[float], ...]:
+        """Thousands are read one by one, which lists are made for."""
+        slots = np.zeros(len(self.rule)) if self.slots is None else self.slots
+        bounds = self.bounds
+        each = (self.price, self.rule, self.value, self.limit, bounds.guess, bounds.prompt, slots)
+        return tuple(column.tolist() for column in each)
 
 
 def combinations(base: Scenario) -> tuple[Combination, ...]:

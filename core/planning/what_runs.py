@@ -99,7 +99,7 @@ def looks(scenario: Scenario, widest: int = _WIDEST) -> Iterator[WhatRuns | None
         else:
             askers.append((entry.id, partial(_best_of, scenario, entry)))
     found: dict[int, Runs] = {}  # by place
-    for step in in_rounds(askers, widest):
+    for step in in_rounds(askers, widest, lambda runs: isinstance(runs, Runs)):
         if step is None or not step.done:
             yield None
             continue

@@ -8,7 +8,7 @@ from core.files import scenario_file
 from core.planning.estimates import estimated
 from core.planning.offers import Offer
 from core.planning.recommend import recommend
-from core.planning.search_space import combinations, running_at_once
+from core.planning.search_space import combinations, combining
 from core.spec.change import with_values
 
 FEW = ("RTX 2060 12GB", "RTX 4090", "L40S", "Instinct MI300X", "Radeon RX 7900 XTX", "Apple M3 Ultra")
@@ -46,13 +46,14 @@ def last(states):
 
 def test_what_has_too_few_places_never_serves_the_users(one_by_one):
     seen, wanted = 0, one_by_one
-    for combination in combinations(wanted):
-        offer = estimated(wanted, combination) if combination.reason is None else None
-        if isinstance(offer, Offer):
-            (room,) = running_at_once(wanted, [combination])
-            assert offer.most_users <= room
-            assert ("users" in offer.missed) >= (room < wanted.targets.users)
-            seen += room < wanted.targets.users
+    for part in filter(None, combining(wanted)):
+        for i in range(len(part.field.devices)):
+            offer = estimated(wanted, part.at(i)) if part.allowed[i] else None
+            if isinstance(offer, Offer):
+                room = part.rooms[i]
+                assert offer.most_users <= room
+                assert ("users" in offer.missed) >= (room < wanted.targets.users)
+                seen += room < wanted.targets.users
     assert seen
 
 
@@ -80,7 +81,7 @@ def test_what_comes_nearest_is_estimated_and_shown(one_by_one):
 
 def test_servers_have_as_many_places_as_the_memory_holds(samples):
     base = scenario_file.load(samples[0])
-    assert set(running_at_once(base, combinations(base)[:50])) == {math.inf}
+    assert {room for part in combining(base) if part is not None for room in part.rooms} == {math.inf}
 
 
 @pytest.mark.parametrize("users", [2, 8, 64, 10**6])

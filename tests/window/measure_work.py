@@ -1,8 +1,10 @@
 """How long the interface thread is busy at a stretch while Simulate or Recommend works; how soon rows come.
 
     python tests/window/measure_work.py [--rounds 3] [--size 1440x900] [--what recommend,simulate]
+        [--open FILE]
 
-``--what``: recommend, models, simulate, percentiles, load; all of them if it is left out.
+``--what``: recommend, models, simulate, percentiles, load; all of them if it is left out.  ``--open``: a
+scenario to begin with instead of the first sample.
 
 Works on the real window, offscreen by default.  A stretch is what the event loop does between one beat of
 a timer of 4 ms and the next: its CPU time of the interface thread counts (what other programs
@@ -149,6 +151,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--size", default="1440x900")
     parser.add_argument("--what", default=",".join(KINDS))
+    parser.add_argument("--open", type=Path, default=None, metavar="FILE")
     options = parser.parse_args()
     from PySide6.QtCore import QSize
 
@@ -156,7 +159,7 @@ def main() -> int:
     from gui.exporting.screenshot import grab
 
     app = application()
-    window = start(app, None).window
+    window = start(app, None, options.open).window
     wide, _, high = options.size.partition("x")
     grab(window, QSize(int(wide), int(high)))
     rest(app)
