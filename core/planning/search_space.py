@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from core.catalog.accelerators import all_accelerators, load_accelerator
 from core.model.parameters import weight_bytes
-from core.pauses import pause
 from core.planning.engine_settings import Settings, changed_settings
 from core.planning.search_bounds import Bounds, Field, Load
 from core.planning.slots import slot_settings, slots_on
@@ -25,7 +24,7 @@ from core.quantities import FloatArray, as_array
 from core.serving.limits import batch_limits
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import LatentAttention, MixtureOfExperts
-from core.spec.checks import check
+from core.spec.checks import check, unsupported
 from core.spec.deployment import Deployment
 from core.spec.engine import SERVERS, EngineName, Precision
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
@@ -64,13 +63,8 @@ _CUSTOMARY: dict[EngineName, tuple[str, ...]] = {
 }
 _LEAST_BITS: dict[Quality, float] = {"any": 0.0, "careful": 8.0, "lossless": 15.9}
 _PLAIN, _NARROWER = 16.0, 0.97  # bits of weights that nobody narrowed; share of the bytes
-# Warnings of ``check`` that mean: nobody would run it so.
-_REFUSED = frozenset(
-    {
-        *("engine_not_for_device", "no_bf16", "no_fp8", "no_fp8_units", "format_not_for_device"),
-        *("weight_format_engine", "cache_format_engine"),
-    }
-)
+# What ``check`` says where an engine does not load a format.
+_REFUSED = frozenset({"weight_format_engine", "cache_format_engine"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,23 +296,17 @@ def combining(base: Scenario) -> Iterator[Part | None]:
 
 
 def _supported(base: Scenario, devices: tuple[Accelerator, ...], weights: str) -> NDArray[np.bool_]:
-    cache = base.precision.kv_cache
-    found = []
-    for device in devices:
-        pause()
-        trial = base.model_copy(update={"accelerator": device, "precision": _precision(weights, cache)})
-        found.append(not any(p.code in _REFUSED for p in check(trial)))
-    return np.array(found, dtype=bool)
+    """Whether the engine runs such weights on each device (d,)."""
+    chosen = base.model_copy(update={"precision": _precision(weights, base.precision.kv_cache)})
+    if any(p.code in _REFUSED for p in check(chosen)):
+        return np.zeros(len(devices), dtype=bool)
+    trials = (chosen.model_copy(update={"accelerator": device}) for device in devices)
+    return np.array([unsupported(trial) is None for trial in trials], dtype=bool)
 
 
 def _is_allowed(base: Scenario, place: Deployment) -> bool:
     trial = base.model_copy(update={"deployment": place})
     return not any(p.severity == "error" and "deployment" in p.paths[0] for p in check(trial))
-
-
-def _unknown(price: FloatArray, budget: float) -> FloatArray:
-    """1 for a device that a budget says nothing about, since its price is not known; else 0."""
-    return np.asarray(np.isnan(price) & math.isfinite(budget), dtype=np.float64)
 
 
 def _judged(
@@ -337,26 +325,26 @@ def _judged(
     first = math.inf if targets.time_to_first_token_s is None else targets.time_to_first_token_s
     budget = math.inf if search.budget_usd is None else search.budget_usd
     hourly = math.inf if search.budget_usd_per_hour is None else search.budget_usd_per_hour
-    price, by_hour, none = count * field.price, count * field.hourly, np.zeros(len(field.devices))
+    price, by_hour = count * field.price, count * field.hourly
+    unknown = np.isnan(price) & math.isfinite(budget), np.isnan(by_hour) & math.isfinite(hourly)
     # In the order of _RULES: values, and what they may be at most.
-    values = (
-        1.0 - supported,
-        _unknown(price, budget),
-        _unknown(by_hour, hourly),
-        np.nan_to_num(price),
-        np.nan_to_num(by_hour),
-        bounds.needed,
-        bounds.per_token,
-        bounds.first_token,
+    values = np.array(
+        [
+            ~supported,
+            *unknown,
+            np.where(np.isnan(price), 0.0, price),
+            np.where(np.isnan(by_hour), 0.0, by_hour),
+            *(bounds.needed, bounds.per_token, bounds.first_token),
+        ]
     )
-    limits = (0.0, 0.0, 0.0, budget, hourly, bounds.usable, per_token, first)
-    rule, value, limit = np.full(len(none), _ALLOWED), none, none
-    for at in reversed(range(len(_RULES))):  # the first one that is broken counts
-        over = values[at] > limits[at]
-        rule = np.where(over, at, rule)
-        value, limit = np.where(over, values[at], value), np.where(over, limits[at], limit)
+    limits = np.empty_like(values)
+    for row, most in enumerate((0.0, 0.0, 0.0, budget, hourly, bounds.usable, per_token, first)):
+        limits[row] = most
+    over = values > limits
+    broken, at = over.any(axis=0), (over.argmax(axis=0), np.arange(len(price)))  # the first one counts
+    rule = np.where(broken, at[0], _ALLOWED)
     # Of what the engine does not run there is nothing to tell.
-    value = np.where(supported, value, 0.0)
+    value, limit = np.where(broken & supported, values[at], 0.0), np.where(broken, limits[at], 0.0)
     if count > 1:
         rule = np.where(field.single, _ABSENT, rule)
     slots = slots_on(base, place.replicas, bounds)
