@@ -63,17 +63,22 @@ class RooflineNames:
         return known
 
     def _plan(self, places: Sequence[Place]) -> list[Name]:
-        """Those with the fewest places for a name first, then the largest."""
+        """Those with the fewest places for a name first; those that found a poor one or none before them."""
         order = sorted(places, key=self._room)
-        found = self._placed(order)
+        found = best = self._placed(order)
         for _ in range(_TRIES - 1):
-            named = {id(name.place) for name in found}
-            missed = [place for place in order if id(place) not in named]
-            if not missed:
+            good = {id(name.place) for name in found if not self._on_knee(name.rect)}
+            poor = [place for place in order if id(place) not in good]
+            if not poor:
                 break
-            order = [*missed, *(place for place in order if id(place) in named)]
-            found = max(found, self._placed(order), key=len)
-        return found
+            order = [*poor, *(place for place in order if id(place) in good)]
+            found = self._placed(order)
+            best = max(best, found, key=self._worth)
+        return best
+
+    def _worth(self, found: Sequence[Name]) -> tuple[int, int]:
+        """More names are better, then fewer of them over the line of the knee."""
+        return len(found), -sum(self._on_knee(name.rect) for name in found)
 
     def _room(self, place: Place) -> int:
         """How many places beside its point are free before there are names."""
@@ -103,8 +108,8 @@ class RooflineNames:
         return (
             self._beside(place, near, off_knee=True)
             or self._with_leader(place, close)
-            or self._beside(place, near, off_knee=False)
             or self._with_leader(place, led)
+            or self._beside(place, near, off_knee=False)
             or (self._with_leader(place, led, anyhow=True) if place.dot.share >= _TOLD_ANYHOW else None)
         )
 

@@ -80,3 +80,11 @@ def test_no_line_of_the_roofline_runs_through_a_name(painted, size, language):  
     ceilings = spy.lines[: len(spy.lines) - len(spy.led)]
     for _, rect in names_in(pane, spy):
         assert not any(crosses(rect, *ceiling) for ceiling in ceilings)
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("size", [(896, 374), *SIZES])
+def test_no_name_lies_over_the_line_of_the_ridge(painted, size, language):  # type: ignore[no-untyped-def]
+    pane, spy = painted(size, language)
+    over = [name for name, rect in names_in(pane, spy) if rect.left() < pane._knee < rect.right()]
+    assert over == []
