@@ -2,12 +2,14 @@
 
 from core.explain.derivation_types import Step, given, worked
 from core.explain.expression import Expr, Num, Sym, added, largest, least, whole_up
+from core.explain.ledger_names import cache_entry, of_cache
 from core.memory.build import plan_memory
 from core.memory.capacity import queues
 from core.memory.demand import PageGroup
 from core.memory.kinds import layer_kinds
 from core.memory.plan import MemoryPlan
 from core.results import Estimate
+from core.spec.engine import EngineName
 from core.spec.formats import CACHE_FORMATS
 from core.spec.scenario import Scenario
 from core.words import Phrase
@@ -72,19 +74,19 @@ def _sum(parts: list[Expr]) -> float:
 def request_steps(scenario: Scenario, plan: MemoryPlan) -> tuple[list[Step], Sym, Sym | None]:
     """Steps of the bytes of one request without its shared pages, and of the shared ones (None: none)."""
     work = scenario.workload
-    tokens, prefix = work.tokens_per_request, work.shared_prefix_tokens
+    tokens, prefix, engine = work.tokens_per_request, work.shared_prefix_tokens, scenario.engine.name
     length = Sym("L", tokens, "tokens", "L_all")
     steps = [given("length", length, _INPUT, "context")]
     own: list[Expr] = []
     common: list[Expr] = []
     for number, group in enumerate(plan.demand.groups, 1):
         tail = f",{number}" if len(plan.demand.groups) > 1 else ""
-        pages = _pages(steps, group, length, tail)
+        pages = _pages(steps, group, length, tail, engine)
         shared = int(group.shared(tokens, prefix)) if prefix else 0
-        page = Sym(f"p{tail}", group.page_bytes, "B", "page_bytes")
+        page = Sym(f"p{tail}", group.page_bytes, "B", of_cache(engine, "page_bytes"))
         if shared:
-            kept = Sym(f"n_s{tail}", shared, "count", "n_s")
-            steps.append(given("shared_pages", kept, _ENGINE, "prefix_cache"))
+            kept = Sym(f"n_s{tail}", shared, "count", of_cache(engine, "n_s"))
+            steps.append(given(of_cache(engine, "shared_pages"), kept, _ENGINE, "prefix_cache"))
             own.append((pages - kept) * page)
             common.append(kept * page)
         else:
@@ -102,20 +104,21 @@ def request_steps(scenario: Scenario, plan: MemoryPlan) -> tuple[list[Step], Sym
     return steps, each.symbol, together.symbol
 
 
-def _pages(steps: list[Step], group: PageGroup, length: Sym, tail: str) -> Sym:
+def _pages(steps: list[Step], group: PageGroup, length: Sym, tail: str, engine: EngineName) -> Sym:
     """Pages that a request holds: rounded up, and a window at most."""
     held = int(group.held(int(length.value)))
-    size = Sym(f"s{tail}", group.page_tokens, "tokens", "page_tokens")
+    size = Sym(f"s{tail}", group.page_tokens, "tokens", of_cache(engine, "page_tokens"))
     rule = whole_up(length / size)
-    plain = worked("pages", f"n_p{tail}", rule, "count", Phrase(_ENGINE), "paged_attention")
+    name, entry = of_cache(engine, "pages"), cache_entry(engine)
+    plain = worked(name, f"n_p{tail}", rule, "count", Phrase(_ENGINE), entry)
     if group.window is None:
         steps.append(plain)
         return plain.symbol
     # As long as a window is, a request holds what the window holds.
-    most = Sym(f"n_w{tail}", int(group.held(_ENDLESS)), "count", "n_w")
+    most = Sym(f"n_w{tail}", int(group.held(_ENDLESS)), "count", of_cache(engine, "n_w"))
     within = least(rule, most)
     name = "pages_state" if group.window_kind == "state" else "pages_window"
-    step = worked(name, f"n_p{tail}", within, "count", Phrase(_ENGINE), "sliding_window")
+    step = worked(of_cache(engine, name), f"n_p{tail}", within, "count", Phrase(_ENGINE), "sliding_window")
     assert step.value == held
     steps.append(step)
     return step.symbol

@@ -1,10 +1,12 @@
 """The working of the ceilings: users at most, tokens of the cache, longest request."""
 
+from dataclasses import replace
+
 from core.explain.cache_steps import request_steps, token_steps
-from core.explain.derivation_memory import budget_steps, textbook_token
+from core.explain.derivation_memory import budget_steps, budget_symbol, textbook_token
 from core.explain.derivation_types import Derivation, Step, given, worked
 from core.explain.expression import Expr, Sym, added, largest, least, whole_down
-from core.explain.ledger_names import line_name
+from core.explain.ledger_names import cache_entry, line_name, of_cache
 from core.explain.textbook_rules import why_cache
 from core.memory.build import plan_memory
 from core.memory.capacity import users_meant
@@ -55,7 +57,7 @@ def pool_steps(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
                 )
             )
             parts.append(symbol)
-    budget = Sym("M_b", plan.budget, "GiB", "M_b")
+    budget = replace(budget_symbol(point), value=plan.budget)
     steps.append(
         worked("pool", "pool", largest(budget - added(parts), 0), "GiB", Phrase(_ENGINE), "kv_cache")
     )
@@ -104,11 +106,10 @@ def _tokens(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
     if not plan.demand.request_bytes(point.scenario.workload.tokens_per_request):
         return (worked("kv_tokens", "T", _free(value), "tokens", Phrase(_ENGINE), "kv_cache"),)
     if plan.demand.is_plain and plan.token_pool is None and plan.demand.groups:
-        page = Sym("p", sum(g.page_bytes for g in plan.demand.groups), "B", "page_bytes")
-        size = Sym("s", plan.demand.groups[0].page_tokens, "tokens", "page_tokens")
-        blocks = worked(
-            "blocks", "n_b", whole_down(_pool(plan) / page), "count", Phrase(_ENGINE), "paged_attention"
-        )
+        page, size = _block(point, plan)
+        held = whole_down(_pool(plan) / page)
+        name = of_cache(point.scenario.engine.name, "blocks")
+        blocks = worked(name, "n_b", held, "count", Phrase(_ENGINE), cache_entry(point.scenario.engine.name))
         total = _on_all(plan, blocks.symbol * size)
         return (blocks, worked("kv_tokens", "T", total, "tokens", Phrase(_ENGINE), "kv_cache"))
     steps, *_ = request_steps(point.scenario, plan)
@@ -122,6 +123,13 @@ def _tokens(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
         token = Sym("k", max(1, plan.demand.bytes_per_token()), "B", "k")
         made = worked("kv_tokens", "T", _on_all(plan, whole_down(part / token)), "tokens", Phrase(_ENGINE))
     return (*steps, _or_limited(made, "T", "kv_tokens", value))
+
+
+def _block(point: Estimate, plan: MemoryPlan) -> tuple[Sym, Sym]:
+    """Bytes and tokens of a block of a plain cache."""
+    engine, groups = point.scenario.engine.name, plan.demand.groups
+    page = Sym("p", sum(g.page_bytes for g in groups), "B", of_cache(engine, "page_bytes"))
+    return page, Sym("s", groups[0].page_tokens, "tokens", of_cache(engine, "page_tokens"))
 
 
 def _at_model_length(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
@@ -143,8 +151,7 @@ def _longest(point: Estimate, plan: MemoryPlan) -> tuple[Step, ...]:
     users = Sym("C_1", max(1, plan.users_on_one(plan.counted(users_meant(point.scenario)))), "count", "C_1")
     steps = [given("users_here", users, "derivation.sources.input", "concurrency")]
     if work.shared_prefix_tokens == 0 and plan.demand.is_plain and plan.demand.bytes_per_token():
-        page = Sym("p", sum(g.page_bytes for g in plan.demand.groups), "B", "page_bytes")
-        size = Sym("s", plan.demand.groups[0].page_tokens, "tokens", "page_tokens")
+        page, size = _block(point, plan)
         share = worked("pool_share", "pool_1", whole_down(_pool(plan) / users), "GiB", Phrase(_ENGINE))
         length = whole_down(share.symbol / page) * size
         made = worked("max_length", "L_1", length, "tokens", Phrase(_ENGINE), "context")

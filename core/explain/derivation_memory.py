@@ -6,7 +6,15 @@ from core.explain.activations import activation_steps, graph_steps, runtime_step
 from core.explain.cache_steps import cache_line
 from core.explain.derivation_types import Derivation, Step, given, worked
 from core.explain.expression import Expr, Sym, added, whole_down, whole_up
-from core.explain.ledger_names import line_name, of_device
+from core.explain.ledger_names import (
+    budget_key,
+    line_name,
+    of_cache,
+    of_device,
+    outside_key,
+    taken_at_start,
+    title_of,
+)
 from core.explain.textbook_rules import why_cache
 from core.memory import textbook
 from core.memory.layout import layout_of
@@ -24,6 +32,7 @@ from core.words import Phrase
 _MODEL = "derivation.sources.model"
 _RULE = "derivation.sources.textbook"
 _ENGINE = "derivation.sources.engine"
+_SHARES = ("vllm", "textbook")  # engines whose budget is a share of the device
 # The figure of the start-up logs that a line was compared with, by engine; its unit ends its name.
 _METRICS = {
     "vllm": {
@@ -46,7 +55,7 @@ def line(point: Estimate, key: str) -> Derivation | None:
         return None
     scenario, title = (
         point.scenario,
-        Phrase("derivation.titles.ledger", {"line": line_name(key, point.scenario.accelerator)}),
+        Phrase("derivation.titles.ledger", {"line": title_of(point, key)}),
     )
     steps = _steps(point, key, found.bytes)
     rule: tuple[Step, ...] = ()
@@ -91,8 +100,9 @@ def _steps(point: Estimate, key: str, size: int) -> tuple[Step, ...]:
 def outside_steps(point: Estimate) -> tuple[Step, ...]:
     """What the budget leaves of the device."""
     whole = Sym("M_d", point.ledger.device_bytes, "GiB", "M_d")
-    budget = Sym("M_b", point.ledger.budget_bytes, "GiB", "M_b")
-    return (*budget_steps(point), worked("outside", "M_o", whole - budget, "GiB", Phrase(_ENGINE)))
+    budget = budget_symbol(point)
+    left = worked(outside_key(point), "M_o", whole - budget, "GiB", Phrase(_ENGINE))
+    return (*budget_steps(point), left)
 
 
 def spare_steps(point: Estimate) -> tuple[Step, ...]:
@@ -113,17 +123,21 @@ def spare_steps(point: Estimate) -> tuple[Step, ...]:
             )
         )
         parts.append(symbol)
-    budget = Sym("M_b", point.ledger.budget_bytes, "GiB", "M_b")
-    return (*steps, worked("spare", "M_s", budget - added(parts), "GiB", Phrase(_ENGINE), "kv_cache"))
+    budget = budget_symbol(point)
+    name = of_cache(point.scenario.engine.name, "spare")
+    return (*steps, worked(name, "M_s", budget - added(parts), "GiB", Phrase(_ENGINE), "kv_cache"))
 
 
 def budget_steps(point: Estimate) -> tuple[Step, ...]:
-    """What the engine may use."""
-    ledger, use = point.ledger, point.scenario.engine.gpu_memory_utilization
+    """What the engine may use, or takes at its start."""
+    ledger, engine = point.ledger, point.scenario.engine
     device = Sym("M_d", ledger.device_bytes, "GiB", "M_d")
     name = of_device(point.scenario.accelerator, "device")
     first = given(name, device, "derivation.sources.driver", "gib")
-    share = Sym("u", use, "share", "u")
+    told = given(budget_key(point), budget_symbol(point), _ENGINE)
+    if engine.name not in _SHARES:
+        return first, told
+    share = Sym("u", engine.gpu_memory_utilization, "share", "u")
     rule = whole_down(share * device)
     tried = worked("budget", "M_b", rule, "GiB", Phrase(_ENGINE), "gpu_memory_utilization")
     if abs(tried.value - ledger.budget_bytes) <= 1:
@@ -134,7 +148,12 @@ def budget_steps(point: Estimate) -> tuple[Step, ...]:
     )
     if abs(on_top.value - ledger.budget_bytes) <= 1:
         return first, on_top
-    return first, given("budget", Sym("M_b", ledger.budget_bytes, "GiB", "M_b"), _ENGINE)
+    return first, told
+
+
+def budget_symbol(point: Estimate) -> Sym:
+    """What the engine may use, or takes at its start, as a symbol."""
+    return Sym("M_b", point.ledger.budget_bytes, "GiB", "M_t" if taken_at_start(point) else "M_b")
 
 
 def device(point: Estimate) -> Derivation:

@@ -48,6 +48,7 @@ _ENTRIES: tuple[tuple[str, str], ...] = (
     ("weights", "quantisation"),
     ("kv_cache", "paged_attention gqa mla prefix_cache"),
     ("paged_attention", "kv_cache"),
+    ("slot", "kv_cache context"),
     ("prefix_cache", "kv_cache"),
     ("preemption", "kv_cache queueing"),
     ("activations", "memory_ledger"),

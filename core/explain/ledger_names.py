@@ -1,11 +1,11 @@
-"""Names that go by the device: what NVIDIA calls CUDA graphs has another maker's name elsewhere, and a
-processor is no GPU.
+"""Names that go by the device and the engine: what NVIDIA calls CUDA graphs has another maker's name
+elsewhere, a processor is no GPU, and not every cache lies in blocks.
 """
 
 from core.memory.ledger import LineKey
 from core.results import Estimate
 from core.spec.accelerator import Accelerator
-from core.spec.engine import LLAMA
+from core.spec.engine import LLAMA, SERVERS, EngineName
 from core.words import Phrase
 
 
@@ -22,6 +22,38 @@ def of_device(device: Accelerator, key: str) -> str:
 def line_name(key: LineKey | str, device: Accelerator, head: str = "ledger") -> Phrase:
     """The name of a line of the ledger of a device; ``head`` is where the names stand."""
     return Phrase(f"{head}.graphs_plain" if key == "graphs" and not has_cuda(device) else f"{head}.{key}")
+
+
+def outside_key(point: Estimate) -> str:
+    """What lies beyond the budget, or beyond what was taken, as a word of ``ledger`` and of the steps."""
+    return "unused" if taken_at_start(point) else "outside"
+
+
+def title_of(point: Estimate, key: LineKey | str) -> Phrase:
+    """The name of a line of an estimate's ledger."""
+    return line_name(outside_key(point) if key == "outside" else key, point.scenario.accelerator)
+
+
+def budget_key(point: Estimate) -> str:
+    """The budget, or what stands in its place, as a word of ``ledger`` and of the steps."""
+    return "taken" if taken_at_start(point) else "budget"
+
+
+def of_cache(engine: EngineName, key: str) -> str:
+    """The key of a text about the blocks of a cache, or of the one for caches that have none.
+
+    llama.cpp and Ollama reserve cells, one a token; the rest let the cache grow piece by piece.
+    """
+    if engine in SERVERS:
+        return key
+    return f"{key}_cells" if engine in LLAMA else f"{key}_pieces"
+
+
+def cache_entry(engine: EngineName) -> str:
+    """The entry of the glossary that says how an engine keeps its cache."""
+    if engine in SERVERS:
+        return "paged_attention"
+    return "slot" if engine in LLAMA else "kv_cache"
 
 
 def taken_at_start(point: Estimate) -> bool:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+from core.explain.ledger_names import taken_at_start
 from core.explain.link_names import link_said
 from core.explain.verdict import CANNOT_RUN, missed_targets
 from core.memory.ledger import LINE_ORDER
@@ -314,6 +315,7 @@ def _cell(
 
 def _memory(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
     rows = []
+    names = _limit_names(points)
     for key in (*LINE_ORDER, "needed", "budget"):
         sizes = [_size(point, key) for point in points]
         if not any(sizes):
@@ -325,8 +327,16 @@ def _memory(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
             shown = Shown(f"{size / memory_size():.2f}", memory_unit()) if size else Shown("–", "")
             value = float(size) if size else None  # a dash has no distance
             cells.append(_cell(index != baseline, (value, shown, lower), base or None))
-        rows.append(Row("memory", key, Phrase(f"ledger.{key}"), tuple(cells)))
+        rows.append(Row("memory", key, Phrase(f"ledger.{names.get(key, key)}"), tuple(cells)))
     return tuple(rows)
+
+
+def _limit_names(points: tuple[Estimate, ...]) -> dict[str, str]:
+    """Names of the budget and of what lies beyond it, for engines that have one, none, or both."""
+    local = {taken_at_start(point) for point in points}
+    if len(local) > 1:
+        return {"budget": "budget_or_taken", "outside": "outside_or_unused"}
+    return {"budget": "taken", "outside": "unused"} if True in local else {}
 
 
 def _size(point: Estimate, key: str) -> int:

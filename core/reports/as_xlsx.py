@@ -9,7 +9,7 @@ import io
 from datetime import UTC, datetime
 from typing import Any
 
-from core.explain.ledger_names import line_name, taken_at_start
+from core.explain.ledger_names import budget_key, line_name, outside_key, taken_at_start
 from core.memory.ledger import LINE_ORDER, LedgerLine
 from core.reports.comparison import Comparison
 from core.reports.content import Report, report_of
@@ -75,12 +75,13 @@ def _sheet(words: Words, key: str) -> str:
 
 
 def _ledger(
-    sheet: Any, name: str, point: Estimate, working: Working, formats: dict[str, Any], words: Words
+    sheet: Any, sheet_name: str, point: Estimate, working: Working, formats: dict[str, Any], words: Words
 ) -> str:
     """The lines of the budget and what lies beside it; gives the bytes that are needed, as a formula."""
     sheet.set_column(0, 0, WIDE)
     sheet.set_column(1, 4, 20)
-    for column, key in enumerate(("line", "engine_word", "bytes", "gib", "share_of_budget")):
+    share_of = f"share_of_{budget_key(point)}"
+    for column, key in enumerate(("line", "engine_word", "bytes", "gib", share_of)):
         text = words(f"reports.columns.{key}", unit=memory_unit())
         sheet.write_string(0, column, text, formats["head"])
     ledger, size = point.ledger, memory_size()
@@ -106,15 +107,16 @@ def _ledger(
         texts = (words.phrase(line_name(line.key, device)), line.engine_word)
         row_of(row, texts, f"={working.cell(line.key)}", line.bytes)
     row_of(sum_row, (words("reports.sum"), ""), f"=SUM(C2:C{sum_row})", total, "sum")
-    parts = (("budget", ledger.budget_bytes), ("device", ledger.device_bytes))
-    for row, (key, count) in enumerate(parts, sum_row + 1):
-        row_of(row, (words(f"report.ledger.{key}_bytes"), ""), f"={working.cell(key)}", count)
+    limit = "taken" if taken_at_start(point) else "budget_bytes"
+    parts = (("budget", limit, ledger.budget_bytes), ("device", "device_bytes", ledger.device_bytes))
+    for row, (key, name, count) in enumerate(parts, sum_row + 1):
+        row_of(row, (words(f"report.ledger.{name}"), ""), f"={working.cell(key)}", count)
     outside = known.get("outside", LedgerLine("outside", 0))
     # Where the lines exceed the budget nothing starts, and nothing is left to anybody.
     formula = f"=IF({sum_cell}>{budget}+1,0,{working.cell('outside')})"
-    row_of(sum_row + 3, (words("ledger.outside"), outside.engine_word), formula, outside.bytes)
+    row_of(sum_row + 3, (words(f"ledger.{outside_key(point)}"), outside.engine_word), formula, outside.bytes)
     at = next(row for row, line in enumerate(inside, 2) if line.key == "kv_cache_spare")
-    return f"('{name}'!{sum_cell}-'{name}'!C{at})"
+    return f"('{sheet_name}'!{sum_cell}-'{sheet_name}'!C{at})"
 
 
 _LEFT = ("kv_cache_spare", "outside")

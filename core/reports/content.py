@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from core.explain.derivation import Derivation, derive
 from core.explain.engine_notes import engine_notes
 from core.explain.figures import Unit, shown
-from core.explain.ledger_names import line_name, of_device, taken_at_start
+from core.explain.ledger_names import budget_key, line_name, of_device, outside_key, taken_at_start
 from core.planning.advise import Suggestion, advise
 from core.planning.compare import Row, cost_values, difference_table
 from core.planning.suggestion import lead
@@ -251,12 +251,12 @@ def _ledger(point: Estimate, words: Words) -> Table:
     rows.append(row(words("reports.sum"), "", sum(line.bytes for line in inside)))
     # What lies outside the budget has no share in it, as in the window.
     beyond = [line for line in ledger.lines if line.key == "outside"]
-    left = words("ledger.unused" if taken_at_start(point) else "ledger.outside")
+    left = words(f"ledger.{outside_key(point)}")
     rows += [row(left, line.engine_word, line.bytes, of_budget=False) for line in beyond]
     rows.append(row(words("report.ledger.device_bytes"), "", ledger.device_bytes, of_budget=False))
     head = tuple(
         words(f"reports.columns.{name}", unit=memory_unit())
-        for name in ("line", "engine_word", "gib", "bytes", "share_of_budget")
+        for name in ("line", "engine_word", "gib", "bytes", f"share_of_{budget_key(point)}")
     )
     after = len(beyond) + 1
     return Table(

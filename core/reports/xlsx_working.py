@@ -12,7 +12,7 @@ from core.explain.derivation_memory import budget_steps, outside_steps, spare_st
 from core.explain.derivation_types import Derivation, Step
 from core.explain.expression import Sym, sheet_formula, symbolic, symbols_of
 from core.explain.figures import shown
-from core.explain.ledger_names import line_name
+from core.explain.ledger_names import budget_key, title_of
 from core.memory.build import plan_memory
 from core.memory.ledger import LINE_ORDER, LineKey
 from core.results import Estimate
@@ -44,7 +44,7 @@ class Working:
         self.sheet.write_string(1, 0, self.words("reports.ledger_note"))
         self.row = 2
         lines = _lines(point)
-        budget = Derivation("budget", Phrase("report.ledger.budget_bytes"), budget_steps(point))
+        budget = Derivation("budget", Phrase(f"derivation.steps.{budget_key(point)}"), budget_steps(point))
         self._inputs(point, [*lines.values(), budget])
         for key, working in lines.items():
             self._block(key, working)
@@ -56,7 +56,7 @@ class Working:
             self._plain("M_d", point.ledger.device_bytes)
         self.totals["device"] = self._shared["M_d"][0]
         for key, steps in zip(_LEFT, (spare_steps(point), outside_steps(point)), strict=True):
-            name = Phrase("derivation.titles.ledger", {"line": line_name(key, point.scenario.accelerator)})
+            name = Phrase("derivation.titles.ledger", {"line": title_of(point, key)})
             self._block(key, Derivation(key, name, steps))
         for ceiling in CEILINGS:
             found = derive(point, ceiling)

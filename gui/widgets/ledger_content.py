@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.explain.ledger_names import line_name, taken_at_start
+from core.explain.ledger_names import line_name, of_cache, taken_at_start
 from core.memory import sglang, tensorrt_llm
 from core.memory.capacity import at_least
 from core.memory.ledger import Ledger, LineKey
@@ -90,7 +90,9 @@ def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
         if line.key == "kv_cache" and word and ledger.kv_pool_bytes:
             word = f"{word} {ledger.kv_pool_bytes / memory_size():,.2f}"
         if line.key == "kv_cache_spare" and line.engine_word == pool_word:
-            word = words("ledger.spare_word")  # the engine has one word for both parts
+            word = words(
+                f"ledger.{of_cache(estimate.scenario.engine.name, 'spare_word')}"
+            )  # the engine has one word for both parts
         share = _share(line.bytes, ledger.budget_bytes, words)
         rows.append(Row(line.key, _line_name(line.key, estimate, words), word, _two(cent), share))
     formula = _budget_word(estimate)

@@ -4,8 +4,10 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from core.explain.ledger_names import cache_entry
 from core.memory.ledger import LineKey
 from core.results import Estimate
+from core.spec.engine import EngineName
 from core.words import Words
 from gui.theme import Role, Theme, manager, theme
 from gui.widgets import paint
@@ -21,12 +23,19 @@ _SHARES_FROM = 520  # width from which the shares are shown
 _ENTRIES = {
     "weights": "weights",
     "kv_cache": "kv_cache",
-    "kv_cache_spare": "paged_attention",
     "activations": "activations",
     "graphs": "cuda_graphs",
     "runtime": "runtime_memory",
-    "outside": "gpu_memory_utilization",
 }
+
+
+def _entry(key: str, engine: EngineName) -> str:
+    """The word of the glossary that explains a line; "" for a sum."""
+    if key == "kv_cache_spare":
+        return cache_entry(engine)
+    if key == "outside":
+        return "gpu_memory_utilization" if engine in ("vllm", "textbook") else "memory_ledger"
+    return _ENTRIES.get(key, "")
 
 
 class LedgerView(QWidget):
@@ -286,7 +295,8 @@ class LedgerView(QWidget):
     def _hover(self, index: int | None, by_key: bool = False) -> None:
         if (index, by_key) != (self._hovered, self._by_key):
             self._hovered, self._by_key = index, by_key
-            entry = _ENTRIES.get(self.marked)
+            engine = self._estimate.scenario.engine.name if self._estimate is not None else "vllm"
+            entry = _entry(self.marked, engine)
             self.setToolTip(self._words(f"glossary.{entry}.text") if entry else "")
             self.update()
 

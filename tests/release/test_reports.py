@@ -18,6 +18,7 @@ from core.catalog.accelerators import load_accelerator
 from core.catalog.models import load_model
 from core.errors import InferometerError
 from core.estimator import estimate
+from core.explain.ledger_names import taken_at_start
 from core.files import scenario_file
 from core.planning.compare import difference_table
 from core.reports.as_csv import report_csv
@@ -226,11 +227,13 @@ def test_the_sheet_computes_the_ledger(points, name):
     got = {label: book.number(book.names[1], f"C{row}") for row, label in ledger_rows(book)}
     lines = [line for line in point.ledger.lines if line.bytes]
     # What is left stands there even where it is nothing: less of an input would leave some.
-    wanted = dict.fromkeys((WORDS("ledger.kv_cache_spare"), WORDS("ledger.outside")), 0)
-    wanted |= {WORDS(f"ledger.{line.key}"): line.bytes for line in lines}
+    beyond, limit = ("unused", "taken") if taken_at_start(point) else ("outside", "budget_bytes")
+    names = {"outside": beyond}
+    wanted = dict.fromkeys((WORDS("ledger.kv_cache_spare"), WORDS(f"ledger.{beyond}")), 0)
+    wanted |= {WORDS(f"ledger.{names.get(line.key, line.key)}"): line.bytes for line in lines}
     inside = sum(line.bytes for line in lines if line.key != "outside")
     assert got.pop(WORDS("reports.sum")) == pytest.approx(inside, rel=2e-9, abs=8)
-    assert got.pop(WORDS("report.ledger.budget_bytes")) == point.ledger.budget_bytes
+    assert got.pop(WORDS(f"report.ledger.{limit}")) == point.ledger.budget_bytes
     assert got.pop(WORDS("report.ledger.device_bytes")) == point.ledger.device_bytes
     assert got.keys() == wanted.keys()
     for label, value in wanted.items():

@@ -29,7 +29,7 @@ KEPT = {
 }
 # What an engine calls a thing itself stays in the engine's English.
 _LATIN = r"[A-Z]+[0-9]+\b|[A-Za-z][A-Za-z0-9.-]*[A-Za-z]"  # INT8, or two letters or more
-ENGINE_WORDS = {"free blocks"}
+ENGINE_WORDS = {"free blocks", "free cells"}
 # Names of things, which stand alone: no full-width punctuation in them.
 LABEL = re.compile(
     r"(fields\..*\.label|cards\.\w+\.(name|brief)|forms\.(sections|facts|units|groups)\..*|actions\.\w+"
@@ -272,3 +272,25 @@ def test_a_button_is_not_called_like_a_workspace() -> None:
     assert len(workspaces) > 4
     own = {key: text for key, text in CHINESE.items() if key.startswith("recommending.")}
     assert {key for key, text in own.items() if text in workspaces} == {"recommending.title"}
+
+
+MOST_USERS = (
+    "cards.concurrent_users.name",
+    "fields.targets.users.label",
+    "advice.effects.concurrent_users",
+    "derivation.titles.concurrent_users",
+    "derivation.steps.most_users",
+    "compare.results.concurrent_users",
+    "explore.results.concurrent_users",
+    "recommend.columns.users",
+    "recommending.heads.users",
+)
+
+
+def test_the_most_users_have_one_name() -> None:
+    """Card, target, tables and working say the same of the same; the glossary explains it by that name."""
+    for catalogue in (ENGLISH, CHINESE):
+        names = {catalogue[key] for key in MOST_USERS}
+        assert len(names) == 1
+        assert names.pop() in catalogue["glossary.concurrency.text"]
+        assert catalogue[MOST_USERS[0]] != catalogue["page.figures.max_concurrency"]  # vLLM's, at its length
