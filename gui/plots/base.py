@@ -18,9 +18,10 @@ from core.results import Estimate
 from core.units import show_count
 from core.words import Phrase, Words, counted
 from gui.plots.area import Curve, Panel
-from gui.plots.draw import FLAG_HEIGHT, Draw
+from gui.plots.draw import FLAG_HEIGHT, Draw, text_width
 from gui.plots.grips import Grip, Grips, at_place
 from gui.plots.letters import badge
+from gui.plots.load_words import rate_caption, rate_reading
 from gui.plots.measured_marks import Marks, paint_marks
 from gui.plots.pane import Pane
 from gui.theme import Theme, series_dash
@@ -82,6 +83,7 @@ class PlotPane(Pane):
     drag_finished = Signal()
     draggable = True
     shows_targets = True  # else it stays as it is while nothing but targets changes
+    off_curves = False  # whether the ring of arrivals at a rate lies beside the curves
     quantity = ""  # key of the number that a click anywhere unfolds
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
@@ -91,6 +93,7 @@ class PlotPane(Pane):
         self.measured: Marks | None = None
         self.pointer: float | None = None  # users under the pointer
         self._dragging = False
+        self._over_ring = False  # the pointer is on the operating point
         self._pressed_at: QPointF | None = None  # until the pointer moves on: a click
         self._asked: int | None = None  # asked for and not yet answered
         self.lines = Grips()
@@ -113,6 +116,21 @@ class PlotPane(Pane):
     def reading_at(self, users: float, curves: WorkloadCurves, estimate: Estimate) -> str:
         """The sentence for the pointer."""
         raise NotImplementedError
+
+    @property
+    def ring_apart(self) -> bool:
+        """Whether the ring is of arrivals at a rate, while the curves are of so many users who wait."""
+        point, curves = self.estimate, self.curves
+        if point is None or curves is None or curves.change is not None or point.speed is None:
+            return False
+        return point.scenario.workload.load == "requests" and has_point(point)
+
+    def with_rate(self, whole: str, brief: str = "") -> str:
+        """The caption, and why the ring lies beside the curves; ``brief`` where there is little room."""
+        if self.estimate is None or not self.ring_apart:
+            return whole
+        beside = text_width(self.title(), "body_semibold") + 11 if self.compact else 0.0
+        return rate_caption(self.words, self.estimate, whole, brief or whole, self.width() - beside)
 
     def missing(self, curves: WorkloadCurves, estimate: Estimate) -> tuple[str, ...]:
         """Why there is nothing to draw, in lines; empty when there is."""
@@ -167,6 +185,9 @@ class PlotPane(Pane):
         if self.pointer is not None:
             reading = self.reading_at(self.pointer, self.curves, self.estimate)
         spoken = self.reading_at(users_of(self.estimate), self.curves, self.estimate)
+        if self.ring_apart and self.off_curves:
+            spoken = rate_reading(self.words, self.key, self.estimate, self.width())
+            reading = spoken if self._over_ring else reading
         grips = self.grips()
         if not grips:
             return reading, spoken
@@ -330,16 +351,16 @@ class PlotPane(Pane):
             if math.isfinite(users) and -0.01 <= users / self._users_limit() <= 1.0:
                 pointer = float(self._snapped(users))
         over = grip.path if grip is not None else ""
-        if (pointer, over) != (self.pointer, self.lines.over):
-            self.pointer, self.lines.over = pointer, over
+        if (pointer, over, on_handle) != (self.pointer, self.lines.over, self._over_ring):
+            self.pointer, self.lines.over, self._over_ring = pointer, over, on_handle
             self._again()
 
     def _users_limit(self) -> float:
         return self.area.panels[0].x.end
 
     def _leave(self) -> None:
-        if self.pointer is not None or self.lines.over:
-            self.pointer, self.lines.over = None, ""
+        if self.pointer is not None or self.lines.over or self._over_ring:
+            self.pointer, self.lines.over, self._over_ring = None, "", False
             self._again()
 
     def _release(self) -> None:

@@ -17,6 +17,7 @@ from gui.plots.axes import panel_title
 from gui.plots.base import PlotPane, has_point, users_of
 from gui.plots.draw import Align, Draw, text_width
 from gui.plots.grips import REACH, Grip, next_limit, pulled, round_limit
+from gui.plots.load_words import what_is_full
 from gui.plots.measured_marks import Marks
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
 from gui.theme import Role, theme
@@ -87,6 +88,7 @@ class LatencyOverUsers(PlotPane):
 
     key = "latency_over_users"
     quantity = "time_to_first_token"
+    off_curves = True
 
     def build(self) -> None:
         """Panels and curves."""
@@ -129,8 +131,8 @@ class LatencyOverUsers(PlotPane):
         if self.curves is not None and self.curves.change is not None:
             return self.shown_with(self.curves.change)
         if self.estimate is not None and not_measured(self.estimate.scenario) is not None:
-            return self.words("plots.latency_over_users.caption_generic")
-        return super().caption()
+            return self.with_rate(self.words("plots.latency_over_users.caption_generic"))
+        return self.with_rate(super().caption())
 
     def missing(self, curves: WorkloadCurves, estimate: Estimate) -> tuple[str, ...]:
         """Nothing starts, and no single change helps."""
@@ -380,7 +382,7 @@ class LatencyOverUsers(PlotPane):
         panels = [part.panel for part in self.parts]
         if curves.full_at >= panels[0].x.end:
             return
-        key = f"plots.latency_over_users.{'batch_full' if curves.full_by_batch else 'full'}"
+        key = f"plots.latency_over_users.{what_is_full(curves, self.estimate)}"
         ink, step = draw.theme.ink3, draw.theme.px(8)
         sides: tuple[tuple[float, Align], ...] = ((7, "left"), (-7, "right"))
         for text in (self.words(key), self.words(f"{key}_short")):

@@ -38,6 +38,7 @@ class ThroughputLatency(PlotPane):
 
     key = "throughput_latency"
     quantity = "output_throughput"
+    off_curves = True
 
     def build(self) -> None:
         """One panel; the tint of the missed region lies under the grid."""
@@ -64,7 +65,11 @@ class ThroughputLatency(PlotPane):
         """The units, or which scenario is shown instead."""
         if self.curves is not None and self.curves.change is not None:
             return self.shown_with(self.curves.change)
-        return self.words("plots.throughput_latency.caption", unit=self.unit)
+        whole, brief = (
+            self.words(f"plots.throughput_latency.{key}", unit=self.unit)
+            for key in ("caption", "caption_brief")
+        )
+        return self.with_rate(whole, brief)
 
     def missing(self, curves: WorkloadCurves, estimate: Estimate) -> tuple[str, ...]:
         """Nothing starts, and no single change helps."""

@@ -15,11 +15,13 @@ from core.files.opening import paste_document
 from core.planning.sweep import workload_curves
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
+from core.units import show_time
 from core.words import Words
 from gui import theme as themes
 from gui.plots.base import Ghost, PlotPane
-from gui.plots.draw import Draw
+from gui.plots.draw import Draw, text_width
 from gui.plots.latency_over_users import LatencyOverUsers
+from gui.plots.load_words import what_is_full
 from gui.plots.memory_over_users import MemoryOverUsers
 from gui.plots.registry import OVERVIEW
 from gui.plots.throughput_latency import ThroughputLatency
@@ -246,6 +248,48 @@ def test_the_dotted_line_of_a_full_cache_always_has_its_name(qtbot, base, monkey
     pane.area.refresh()
     picture(pane)
     assert Words(language)("plots.latency_over_users.full_short") in told
+
+
+@pytest.mark.parametrize("wide", [300, 430, 900])
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("kind", [LatencyOverUsers, ThroughputLatency])
+def test_a_ring_beside_the_curves_says_why(qtbot, base, kind, language, wide):
+    """Arrivals at a rate lie off the curves of a fixed number of users; the ring's own values are read."""
+    pane = shown(kind, qtbot, base, workload__load="requests", workload__request_rate=1.5)
+    words = Words(language)
+    pane.set_words(words)
+    pane.resize(wide, 240)
+    assert words("plots.rate_note_short") in pane.caption() or "1.5" in pane.caption()
+    if wide > 400:
+        room = wide - text_width(pane.title(), "body_semibold") - 11
+        assert text_width(pane.caption()) <= room  # nothing of it is cut
+    speed = pane.estimate.speed
+    qtbot.mouseMove(pane.area.viewport(), handle(pane))
+    assert "1.5" in pane._reading
+    assert str(show_time(speed.time_per_output_token.expected)) in pane._reading
+    assert pane._reading.split("；")[0].split(";")[0] in pane.area.accessibleDescription()
+    pane.show(*answer(base))
+    assert words("plots.rate_note_short") not in pane.caption()
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_engines_with_slots_have_them_full(qtbot, base, language):
+    changes = {"engine__name": "llamacpp", "engine__version": "", "precision__weights": "gguf_q4_k_m"}
+    pane = shown(
+        LatencyOverUsers,
+        qtbot,
+        base,
+        workload__users=12,
+        engine__n_parallel=6,
+        engine__max_model_len=49152,
+        precision__kv_cache="fp16",
+        **changes,
+    )
+    pane.set_words(Words(language))
+    assert pane.curves.full_by_batch
+    assert what_is_full(pane.curves, pane.estimate) == "slots_full"
+    batch = shown(LatencyOverUsers, qtbot, base, workload__users=12, engine__max_num_seqs=4)
+    assert what_is_full(batch.curves, batch.estimate) == "batch_full"
 
 
 def test_ghosts_are_dashed_curves_of_other_scenarios(qtbot, base):
