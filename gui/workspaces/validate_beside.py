@@ -12,6 +12,7 @@ from gui.sheets.sheet import Text
 from gui.theme import manager, theme
 from gui.widgets.cause_list import CauseList
 from gui.widgets.log_view import LogView
+from gui.workspaces.plot_title import PlotTitle
 
 _KINDS = ("causes", "log")
 
@@ -31,7 +32,7 @@ class Beside(QWidget):
         self.shown = "causes"
         self._of_causes = ""
         self._run: Run | None = None
-        self.title = Text("body_semibold", "ink", words("validating.causes.title"))
+        self.title = PlotTitle("body_semibold", "ink", words("validating.causes.title"))
         self.caption = Text("caption", "ink3")
         self.switch = Segmented([Choice(kind, words(f"validating.beside.{kind}")) for kind in _KINDS])
         self.switch.setAccessibleName(words("validating.beside.title"))
@@ -61,6 +62,7 @@ class Beside(QWidget):
     def _restyle(self) -> None:
         t = theme()
         self._column.setSpacing(t.px(4))
+        self.title.setFixedHeight(t.px(20))
         self.switch.setFixedSize(max(t.px(160), self.switch.wanted_width()), t.px(28))
 
     def show_run(self, pair: Pair | None) -> None:

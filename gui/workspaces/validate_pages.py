@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QGridLayout,
@@ -18,33 +17,17 @@ from core.errors import Problem
 from core.words import Words
 from gui.fields.choice_edit import Choice
 from gui.fields.segmented import Segmented
-from gui.frame.sizes import COLUMN_GAP, GUTTER, TABS
+from gui.frame.sizes import GUTTER, TABS
 from gui.frame.toolbar import TextTab
-from gui.plots.draw import Draw
-from gui.plots.measured_plot import MeasuredPlot
 from gui.plots.measured_scales import KINDS
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
 from gui.widgets.grid_table import Cell, Column, GridTable, Row
 from gui.workspaces.parts import Ground
-from gui.workspaces.validate_beside import Beside
-from gui.workspaces.validate_run import RunDetail
+from gui.workspaces.validate_errors import ErrorsPage
 
 TABS_IN_ORDER = ("errors", "calibrate", "diagnose", "unread")
 _SOURCES = ("serving", "engines", "local", "logs", "monitors", "tables")
-
-
-class _AsInPlots(Text):
-    """A title or a caption, painted as those of a plot are: the line of a label begins lower in scripts
-    whose letters are higher.
-    """
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        """On the middle line of its height."""
-        with QPainter(self) as painter:
-            draw = Draw(painter, theme())
-            text = draw.elided(self.text(), self.width(), self._role)
-            draw.text(0, self.height() / 2, text, getattr(theme(), self._token), role=self._role)
 
 
 class ValidatePages(QWidget):
@@ -56,17 +39,14 @@ class ValidatePages(QWidget):
         super().__init__()
         self._words = words
         self.tab = "errors"
-        self.plot = MeasuredPlot(words)
-        self.groups = GridTable(words("validating.groups_title"), 30)
-        self.groups_title = _AsInPlots("body_semibold", "ink")
-        self.groups_caption = _AsInPlots("caption", "ink3", words("validating.groups_caption"))
-        self.run = RunDetail(words)
-        self.beside = Beside(words)
+        self.errors = ErrorsPage(words)
+        self.plot, self.run, self.beside = self.errors.plot, self.errors.run, self.errors.beside
+        self.groups, self.groups_title = self.errors.groups, self.errors.groups_title
         self.causes = self.beside.causes
         self.run.line_chosen.connect(self.beside.point_out)
         self.unread = GridTable(words("validating.unread_title"), selects=False)
         self._pages = QStackedLayout()
-        for page in (self._errors_page(), calibrate, diagnose, self._unread_page()):
+        for page in (self.errors, calibrate, diagnose, self._unread_page()):
             self._pages.addWidget(page)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -98,24 +78,6 @@ class ValidatePages(QWidget):
         row.addWidget(self.kinds)
         return self._row
 
-    def _errors_page(self) -> QWidget:
-        page = Ground("canvas")
-        grid = self._grid = QGridLayout(page)
-        grid.addWidget(self.plot, 0, 0)
-        box = QVBoxLayout()
-        box.setSpacing(0)
-        box.addWidget(self.groups_title)
-        box.addWidget(self.groups_caption)
-        box.addWidget(self.groups, 1)
-        grid.addLayout(box, 0, 1)
-        grid.addWidget(self.run, 1, 0)
-        grid.addWidget(self.beside, 1, 1)
-        grid.setColumnStretch(0, 46)
-        grid.setColumnStretch(1, 54)
-        grid.setRowStretch(0, 51)
-        grid.setRowStretch(1, 49)
-        return page
-
     def _unread_page(self) -> QWidget:
         page = Ground("canvas")
         column = self._unread_column = QVBoxLayout(page)
@@ -125,12 +87,6 @@ class ValidatePages(QWidget):
     def _restyle(self) -> None:
         t = theme()
         self._row.setFixedHeight(t.px(TABS))
-        # On one line with the title and the caption of the plot, in any script.
-        self.groups_title.setFixedHeight(t.px(20))
-        self.groups_caption.setFixedHeight(t.px(14))
-        self._grid.setContentsMargins(GUTTER, t.px(8), GUTTER, t.px(8))
-        self._grid.setHorizontalSpacing(COLUMN_GAP)
-        self._grid.setVerticalSpacing(t.px(14))
         self._unread_column.setContentsMargins(GUTTER, t.px(8), GUTTER, t.px(8))
         self.kinds.setFixedWidth(t.px(330))
         self.kinds.setFixedHeight(t.px(28))

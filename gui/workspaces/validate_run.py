@@ -16,6 +16,7 @@ from gui.widgets.grid_table import Column, GridTable, Row
 from gui.work.background import Work
 from gui.work.validation import operators
 from gui.workspaces.parts import Ground
+from gui.workspaces.plot_title import PlotTitle
 
 
 class RunDetail(QScrollArea):
@@ -31,7 +32,7 @@ class RunDetail(QScrollArea):
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.title = Text("body_semibold", "ink", words("validating.run"))
+        self.title = PlotTitle("body_semibold", "ink", words("validating.run"))
         self.caption = Text("caption", "ink3", wrap=True)
         self.figures = self._table("validating.figures")
         self.ledger_title = Text("body_semibold", "ink", words("validating.ledger"))
@@ -71,8 +72,13 @@ class RunDetail(QScrollArea):
         t = theme()
         self._column.setContentsMargins(0, 0, t.px(8), 0)
         self._column.setSpacing(t.px(4))
+        self.title.setFixedHeight(t.px(20))
         for title in (self.ledger_title, self.kernels_title):
             title.setContentsMargins(0, t.px(8), 0, 0)
+
+    def wanted_height(self, width: int) -> int:
+        """Pixels that all of it takes at a width."""
+        return self._column.totalHeightForWidth(width) + 2
 
     def remarks(self) -> list[str]:
         """All lines of small print."""
