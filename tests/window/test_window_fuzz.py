@@ -238,7 +238,7 @@ class Hand:
 
 
 @pytest.mark.slow
-# The screenless platform, of popups; and the test's own mouse, where a double click means nothing to a widget.
+# The screenless platform, of popups; and the test's mouse, where a double click means nothing to a widget.
 @pytest.mark.qt_log_ignore("This plugin does not support", "Mouse event .* not accepted by receiving widget")
 @pytest.mark.parametrize("seed", [1] if EVENTS <= 600 else [int(os.environ.get("INFEROMETER_SEED", "2"))])
 def test_any_events(
