@@ -13,6 +13,7 @@ INDENT = 8  # of texts, where a chosen row has its ground; without one they stan
 _PAD = 16
 _LEAST = 196  # px of a column that stretches
 _BESIDE = 12  # more of it where the column before ends with numbers
+_TIGHTER = 9  # px that each column can be closer to the next where names would be cut
 _MOST_STRETCH = 120  # px that a column takes of what is left, before all take their part
 
 
@@ -66,6 +67,7 @@ def placed(columns: Sequence["Column"], needed_widths: Sequence[float], room: fl
     for _, index in sorted(spare):
         if sum(widths) - slack > room:
             widths[index] = 0.0
+    _tighten(columns, widths, room)
     over = room - sum(widths)
     stretched = [i for i, c in enumerate(columns) if c.stretch]
     last = bool(stretched) and stretched[-1] == len(widths) - 1 and not columns[-1].right
@@ -76,3 +78,12 @@ def placed(columns: Sequence["Column"], needed_widths: Sequence[float], room: fl
     for index in shown if over > taken and stretched else ():  # what lies far apart is not read together
         widths[index] += (over - taken) / len(shown)
     return widths
+
+
+def _tighten(columns: Sequence["Column"], widths: list[float], room: float) -> None:
+    """Less room between the columns, where that is enough for no text to be cut."""
+    beside = [i for i, wide in enumerate(widths) if wide and not columns[i].width]
+    missing = sum(widths) - room
+    if beside and 0.0 < missing <= theme().px(_TIGHTER) * len(beside):
+        for index in beside:
+            widths[index] -= missing / len(beside)
