@@ -39,6 +39,7 @@ def add_commands(commands: Any, words: Words) -> None:
     one.add_argument(
         "--verify", type=whole(words), default=3, metavar="N", help=words("cli.recommend.verify")
     )
+    one.add_argument("--trace", type=Path, metavar="FILE", help=words("cli.recommend.trace"))
     one.add_argument("--models", action="store_true", help=words("cli.recommend.models"))
     one.set_defaults(run=_recommend)
 
@@ -135,11 +136,7 @@ def _trace(options: argparse.Namespace, scenario: Scenario) -> Any:
     from core.strict_json import shortened
 
     path: Path | None = options.trace
-    wanted = scenario.simulation.arrivals == "trace" or "file" in (
-        scenario.simulation.prompt_lengths,
-        scenario.simulation.output_lengths,
-    )
-    if path is None and wanted:
+    if path is None and scenario.simulation.reads_trace:
         if not scenario.simulation.trace:
             raise UnreadableFile(Problem("trace.none", ("simulation.trace",)))
         name = scenario.simulation.trace
@@ -185,12 +182,13 @@ def _recommend(options: argparse.Namespace, words: Words) -> str:
     from core.planning.what_runs import what_runs
     from core.reports import recommendation as report
 
-    scenario = _opened(options, {})
+    scenario = _opened(options, {} if options.trace is None else {"simulation.arrivals": "trace"})
     if options.models:
         known = _last(what_runs(scenario))
         tokens = scenario.workload.tokens_per_request
         return report.what_runs_json(known) if options.json else report.what_runs_text(known, words, tokens)
-    state = _last(recommend(scenario, max(0, options.verify)))
+    trace = _trace(options, scenario) if options.verify > 0 else None
+    state = _last(recommend(scenario, max(0, options.verify), trace=trace))
     if options.json:
         return report.recommendation_json(state, words)
     return report.recommendation_text(state, words) + search_text(scenario, words)

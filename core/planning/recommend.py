@@ -20,6 +20,7 @@ from core.planning.search_names import refuse_unknown
 from core.planning.search_space import Combination, Part, Reason, combining
 from core.planning.slots import at_once
 from core.planning.verify import quickened, tuned, verified_one, verifying
+from core.serving.trace import Trace
 from core.spec.deployment import Deployment
 from core.spec.formats import WEIGHT_FORMATS
 from core.spec.scenario import Scenario
@@ -59,8 +60,11 @@ class Recommendation:
     finished: bool
 
 
-def recommend(scenario: Scenario, verify: int = 0, widest: int = _WIDEST) -> Iterator[Recommendation]:
-    """Search; the state whenever something is found and at the end, then with ``verify`` simulated.
+def recommend(
+    scenario: Scenario, verify: int = 0, widest: int = _WIDEST, trace: Trace | None = None
+) -> Iterator[Recommendation]:
+    """Search; the state whenever something is found and at the end, then with ``verify`` simulated, of the
+    ``trace`` where the scenario replays one.
 
     Raises NotFound for a device, a vendor or a format of the search that there is not.
     """
@@ -70,7 +74,7 @@ def recommend(scenario: Scenario, verify: int = 0, widest: int = _WIDEST) -> Ite
             state = look.state()
             yield state
     if verify and state is not None and state.offers:
-        for step in verifying(scenario, state.offers, verify):
+        for step in verifying(scenario, state.offers, verify, trace):
             if step.number < 0:
                 yield replace(state, offers=step.offers)
 

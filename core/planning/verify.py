@@ -6,6 +6,7 @@ engine; where none helps it goes behind all that may yet do, with what was found
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from core.planning.capacity_search import trial_of
 from core.planning.engine_settings import Settings, faster, variants
@@ -13,6 +14,7 @@ from core.planning.estimates import estimated, estimating
 from core.planning.offers import Offer, distance, marked, merit
 from core.planning.search_space import Combination, Reason
 from core.serving.simulator import simulate
+from core.serving.trace import Trace
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
 
@@ -30,12 +32,22 @@ class Verifying:
     number: int
 
 
-def verified_one(offer: Offer, requests: int = _REQUESTS) -> Offer:
-    """The offer with a simulation beside its estimate."""
+def verified_one(offer: Offer, requests: int = _REQUESTS, trace: Trace | None = None) -> Offer:
+    """The offer with a simulation beside its estimate; of the ``trace``, where the scenario replays one.
+
+    Without the trace it is one of the form's arrivals and lengths, and its scenario says so.
+    """
     work = offer.scenario.workload
     most = max(requests, 8 * work.users) if work.load == "users" else requests
-    changes = {"simulation.requests": most, "simulation.duration_s": _LONG, "simulation.warm_up": 0.2}
-    return replace(offer, verified=simulate(with_values(offer.scenario, changes)))
+    changes: dict[str, Any] = {
+        "simulation.requests": most,
+        "simulation.duration_s": _LONG,
+        "simulation.warm_up": 0.2,
+    }
+    if trace is None and offer.scenario.simulation.reads_trace:
+        changes |= dict.fromkeys(("simulation.prompt_lengths", "simulation.output_lengths"), "fixed")
+        changes["simulation.arrivals"] = "poisson"
+    return replace(offer, verified=simulate(with_values(offer.scenario, changes), trace))
 
 
 def confirmed(offer: Offer) -> bool:
@@ -49,14 +61,16 @@ def standing(offers: Sequence[Offer]) -> tuple[Offer, ...]:
     return marked(offers, refused)
 
 
-def verifying(base: Scenario, offers: tuple[Offer, ...], count: int) -> Iterator[Verifying]:
+def verifying(
+    base: Scenario, offers: tuple[Offer, ...], count: int, trace: Trace | None = None
+) -> Iterator[Verifying]:
     """Simulate from the top until ``count`` are confirmed, a state before each one and at the end."""
     order, behind, place = list(offers), list[Offer](), 0
     for _ in range(_TRIES * count):
         if place >= min(count, len(order)):
             break
         yield Verifying((*order, *behind), place)
-        offer = _best_of(base, verified_one(order[place]))
+        offer = _best_of(base, verified_one(order[place], trace=trace), trace)
         if confirmed(offer):
             order[place] = offer
             place += 1
@@ -68,7 +82,7 @@ def verifying(base: Scenario, offers: tuple[Offer, ...], count: int) -> Iterator
     yield Verifying((*order, *behind), -1)
 
 
-def _best_of(base: Scenario, offer: Offer) -> Offer:
+def _best_of(base: Scenario, offer: Offer, trace: Trace | None) -> Offer:
     """The offer, or the same hardware with settings of the engine that a simulation confirms."""
     if confirmed(offer) or offer.verified is None:
         return offer
@@ -82,7 +96,7 @@ def _best_of(base: Scenario, offer: Offer) -> Offer:
             found.append(other)
     same = {"first_token": lambda o: o.time_to_first_token, "per_token": lambda o: o.time_per_output_token}
     for other in sorted(found, key=same[missed[0]])[:_VARIANTS]:
-        trial = verified_one(other)
+        trial = verified_one(other, trace=trace)
         if confirmed(trial):
             return trial
     return offer

@@ -334,6 +334,7 @@ def _offer(offer: Offer) -> dict[str, Any]:
         share = offer.verified.scenario.simulation.percentile
         at = times_at(offer.verified, share)
         tree["simulated"] = {
+            "requests": offer.verified.done,
             "percentile": share,
             "time_to_first_token_s": at[0].expected,
             "time_per_output_token_s": at[1].expected,

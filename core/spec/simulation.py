@@ -50,3 +50,8 @@ class Simulation(Spec):
     # Static batches: requests of one batch at most, and how long the first one waits for others.
     static_batch: int = declared(1, kind="count", step=1, ge=1, le=4096, engines=("transformers", "mlx"))
     batch_wait_s: float = declared(0.0, unit="s", step=1, ge=0.0, le=10**4, engines=("transformers", "mlx"))
+
+    @property
+    def reads_trace(self) -> bool:
+        """Whether arrivals or lengths come from a trace."""
+        return self.arrivals == "trace" or "file" in (self.prompt_lengths, self.output_lengths)

@@ -187,10 +187,11 @@ def _state_cell(offer: Offer, reason: str, words: Words) -> Cell:
     first, each = _times(result)
     good = meets(result)
     if report.untested(offer):
-        return _untested_cell(result, words)
+        return _untested_cell(offer, result, words)
     told = {"p": f"{100 * result.scenario.simulation.percentile:g}", "n": show_count(result.done)}
     key = "verified_good" if good else "verified_bad"
-    tip = words(f"recommending.{key}", first=show_time(first), each=show_time(each), **told)
+    said = words(f"recommending.{key}", first=show_time(first), each=show_time(each), **told)
+    tip = _with_source(said, offer, result, words)
     colour = "good" if good else "warn"
     icon = "circle_tick" if good else "circle_x"
     return Cell(
@@ -198,13 +199,22 @@ def _state_cell(offer: Offer, reason: str, words: Words) -> Cell:
     )
 
 
-def _untested_cell(result: SimulationResult, words: Words) -> Cell:
+def _with_source(said: str, offer: Offer, result: SimulationResult, words: Words) -> str:
+    """What is said of a simulation, with the source of its requests where that should be a trace."""
+    if not offer.scenario.simulation.reads_trace:
+        return said
+    return words(
+        f"recommending.{'of' if result.scenario.simulation.reads_trace else 'not_of'}_trace", said=said
+    )
+
+
+def _untested_cell(offer: Offer, result: SimulationResult, words: Words) -> Cell:
     """The percentiles as ranges and in no colour: a simulation of generic figures confirms nothing."""
     share = result.scenario.simulation.percentile
     first, each = result.time_to_first_token.at(share), result.time_per_output_token.at(share)
     times = [words.phrase(report.between(one)) for one in (first, each)]
     told = {"p": f"{100 * share:g}", "n": show_count(result.done), "first": times[0], "each": times[1]}
-    tip = words("recommending.verified_untested", **told)
+    tip = _with_source(words("recommending.verified_untested", **told), offer, result, words)
     return Cell(" · ".join(times), "caption_medium", "ink2", "", "info", "ink3", tip=tip)
 
 

@@ -3,11 +3,15 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from core.errors import InferometerError
+from core.files.atomic import read_limited
 from core.planning import what_runs
 from core.planning.offers import Offer
 from core.planning.recommend import Recommendation, looks, verified_one, verifying
 from core.planning.what_runs import WhatRuns
+from core.serving.trace import MAX_BYTES, Trace, parse_trace
 from core.spec.scenario import Scenario
 
 _EVERY_S = 0.15
@@ -33,8 +37,13 @@ class Found:
 Dress = Callable[[Recommendation | WhatRuns], object]
 
 
-def hardware(scenario: Scenario, dress: Dress, verify: int = _VERIFIED) -> Iterator[Found | None]:
-    """A state now and then, None in between, the complete one, then with the first few simulated."""
+def hardware(
+    scenario: Scenario, dress: Dress, trace: Path | None = None, verify: int = _VERIFIED
+) -> Iterator[Found | None]:
+    """A state now and then, None in between, the complete one, then with the first few simulated.
+
+    ``trace``: where the requests lie that the scenario replays.
+    """
     begun = last = time.perf_counter()
     state: Recommendation | None = None
     shown, wait = 0, _EVERY_S
@@ -55,14 +64,24 @@ def hardware(scenario: Scenario, dress: Dress, verify: int = _VERIFIED) -> Itera
     if state is None:
         return
     took = time.perf_counter() - begun
-    for found in verifying(scenario, state.offers, verify):
+    requests = _requests(trace)
+    yield None
+    for found in verifying(scenario, state.offers, verify, requests):
         state = replace(state, offers=found.offers)
         yield Found(state, took, dress(state), found.number)
 
 
-def simulated(offer: Offer) -> Iterator[Offer]:
+def simulated(offer: Offer, trace: Path | None = None) -> Iterator[Offer]:
     """One offer with its simulation."""
-    yield verified_one(offer)
+    yield verified_one(offer, trace=_requests(trace))
+
+
+def _requests(path: Path | None) -> Trace | None:
+    """What a trace holds; None where it cannot be read, of which Simulate tells."""
+    try:
+        return None if path is None else parse_trace(read_limited(path, MAX_BYTES))
+    except InferometerError:
+        return None
 
 
 def models(scenario: Scenario, dress: Dress) -> Iterator[Found | None]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
@@ -30,6 +31,7 @@ from gui.work.search import Found
 from gui.work.turns import Turns
 from gui.workspaces.recommend_board import RecommendBoard
 from gui.workspaces.recommend_form import RecommendForm
+from gui.workspaces.traces import trace_path
 from gui.workspaces.work_page import WorkPage
 
 if TYPE_CHECKING:
@@ -217,9 +219,15 @@ class RecommendWorkspace(WorkPage):
         self._from_file = isinstance(kept, kinds) and _essence(kept.scenario) == self._asked[0]
         if self._from_file:
             self.search.start(lambda: iter([Found(kept.state, kept.seconds, dress(kept.state))]))
+        elif for_models:
+            self.search.start(lambda: search_work.models(scenario, dress))
         else:
-            run = search_work.models if for_models else search_work.hardware
-            self.search.start(lambda: run(scenario, dress))
+            trace = self._trace(scenario)
+            self.search.start(lambda: search_work.hardware(scenario, dress, trace))
+
+    def _trace(self, scenario: Scenario) -> Path | None:
+        """What an offer is simulated with where the scenario replays a trace."""
+        return trace_path(self._context, scenario) if scenario.simulation.reads_trace else None
 
     def _share(self) -> float:
         if self.found is None or self.single.working:
@@ -409,9 +417,10 @@ class RecommendWorkspace(WorkPage):
         if found is None or not isinstance(found.state, Recommendation):
             return
         state, scenario, words = found.state, self._context.document.scenario, self._words
+        trace = self._trace(scenario)
 
         def simulated() -> Iterator[Found]:
-            for one in search_work.simulated(offer):
+            for one in search_work.simulated(offer, trace):
                 later = content.with_offer(state, one)
                 yield Found(later, found.seconds, content.view_of(later, scenario, words))
 
@@ -436,5 +445,6 @@ class RecommendWorkspace(WorkPage):
 
 
 def _essence(scenario: Scenario) -> Scenario:
-    """What a search depends on."""
-    return scenario.model_copy(update={"name": "", "notes": "", "simulation": Simulation()})
+    """What a search depends on, and of the simulation of what it finds the trace."""
+    simulation = scenario.simulation if scenario.simulation.reads_trace else Simulation()
+    return scenario.model_copy(update={"name": "", "notes": "", "simulation": simulation})

@@ -260,8 +260,7 @@ def _by_rate(scenario: Scenario) -> bool:
 
 def needs_trace(scenario: Scenario) -> bool:
     """Whether anything is to come from a trace."""
-    settings = scenario.simulation
-    return _by_trace(scenario) or "file" in (settings.prompt_lengths, settings.output_lengths)
+    return scenario.simulation.reads_trace
 
 
 def _has_trace(scenario: Scenario) -> bool:

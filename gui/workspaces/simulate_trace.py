@@ -8,7 +8,6 @@ from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QWidget
 
 from core.errors import Problem
-from core.files.beside import beside
 from core.files.user_folders import home_folder
 from core.serving.trace import Trace
 from core.spec.scenario import Scenario
@@ -17,6 +16,7 @@ from gui.work.background import Work
 from gui.work.measurements import TRACES
 from gui.work.simulation import read_trace
 from gui.workspaces.simulate_form import needs_trace
+from gui.workspaces.traces import remember_trace, trace_path
 
 if TYPE_CHECKING:
     from gui.workspaces.registry import Context
@@ -61,8 +61,7 @@ class TraceKeeper(QObject):
             self._stop()
         if self.is_there(scenario):
             return
-        home = self._context.document.path
-        found = beside(home, name) if home is not None else None
+        found = trace_path(self._context, scenario)
         if found is not None and found != self._broken:
             self._read(found, chosen=False)
 
@@ -98,6 +97,7 @@ class TraceKeeper(QObject):
         if not self._context.document.undo_stack.count():
             self._stop()
             self.trace = self.path = self._broken = None
+            remember_trace(self._context, None)
             self.changed.emit()
 
     def _on_trace(self, trace: Trace) -> None:
@@ -105,6 +105,7 @@ class TraceKeeper(QObject):
         assert path is not None
         self._stop()
         self.trace, self.path = trace, path
+        remember_trace(self._context, path)
         self._context.messages.drop("trace")
         if self._chosen and not self._named(path):
             self.trace, self.path = before

@@ -1,11 +1,14 @@
 """The Recommend workspace: entries by rank, near misses, what is opened, pinned and copied."""
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from core.catalog.accelerators import load_accelerator
+from core.files import scenario_file
 from core.planning.recommend import Recommendation, recommend
 from core.planning.what_runs import WhatRuns, what_runs
 from core.spec.change import with_values
@@ -56,6 +59,29 @@ def test_the_best_are_simulated(shown: RecommendWorkspace) -> None:
     for offer, row in zip(state.offers[:3], shown.table.rows, strict=False):
         assert offer.verified is not None and offer.verified.done > 0
         assert row.cells[-1].icon in ("circle_tick", "circle_x") and row.cells[-1].tip
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_is_offered_for_a_trace_is_simulated_with_its_requests(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, there: bool
+) -> None:
+    changes = {"workload.load": "requests", "simulation.arrivals": "trace", "simulation.trace": "three.csv"}
+    file = tmp_path / "replay.json"
+    scenario_file.save(file, with_values(window.document.scenario, changes))
+    rows = "".join(f"{2 * i},{300 + i % 3},21\n" for i in range(90))
+    if there:
+        (tmp_path / "three.csv").write_text("timestamp,input,output\n" + rows, encoding="utf-8")
+    window.files.open_path(file)
+    qtbot.waitUntil(lambda: window.document.path == file, timeout=WAIT_MS)
+    window.stack.show_key("recommend")
+    page = window.stack.page("recommend")
+    assert isinstance(page, RecommendWorkspace)
+    qtbot.waitUntil(lambda: page.settled() and page.found is not None, timeout=WAIT_MS)
+    run = state_of(page).offers[0].verified
+    assert run is not None
+    assert (set(run.records.prompt) == {300, 301, 302}) is there
+    said = Words("en")("recommending.of_trace" if there else "recommending.not_of_trace", said="")
+    assert page.table.rows[0].cells[-1].tip.endswith(said)
 
 
 def test_opening_is_one_undoable_edit(shown: RecommendWorkspace, window: MainWindow, qtbot: QtBot) -> None:

@@ -1,0 +1,88 @@
+"""What a search offers for a scenario that replays a trace is simulated with its requests."""
+
+import json
+
+import numpy as np
+import pytest
+
+from core.cli import main
+from core.files import scenario_file
+from core.planning.recommend import recommend
+from core.planning.verify import verified_one
+from core.serving.trace import Trace
+from core.spec.change import with_values
+
+PROMPTS, OUTPUTS = [1300.0, 40.0, 700.0], [21.0, 220.0, 77.0]
+
+
+@pytest.fixture
+def replaying(samples):
+    """Llama 3.1 8B on two devices; the form's own arrivals are of another kind than the trace's."""
+    changes = {
+        "workload.load": "requests",
+        "workload.request_rate": 0.5,
+        "simulation.arrivals": "trace",
+        "simulation.trace": "requests.csv",
+        "simulation.warm_up": 0.0,
+        "search.devices": ("RTX 4090", "H100 SXM5 80GB"),
+        "search.most_accelerators": 1,
+    }
+    return with_values(scenario_file.load(samples[0]), changes)
+
+
+def of_three(count=60):
+    return Trace(np.arange(count) * 2.0, np.array(PROMPTS * (count // 3)), np.array(OUTPUTS * (count // 3)))
+
+
+def last(states):
+    *_, state = states
+    return state
+
+
+def test_offers_are_simulated_with_the_requests_of_the_trace(replaying):
+    state = last(recommend(replaying, verify=1, trace=of_three()))
+    run = state.offers[0].verified
+    assert run is not None
+    assert set(zip(run.records.prompt, run.records.output, strict=True)) == set(
+        zip(PROMPTS, OUTPUTS, strict=True)
+    )
+
+
+def test_without_it_they_are_simulated_with_the_arrivals_of_the_form(replaying):
+    run = verified_one(last(recommend(replaying)).offers[0], 30).verified
+    work = replaying.workload
+    assert not run.scenario.simulation.reads_trace
+    assert set(zip(run.records.prompt, run.records.output, strict=True)) == {
+        (work.prompt_tokens, work.output_tokens)
+    }
+
+
+@pytest.fixture
+def beside(replaying, tmp_path):
+    """A scenario's file, and the trace beside it: 60 requests."""
+    scenario_file.save(tmp_path / "replay.json", replaying)
+    rows = "".join(f"{2 * i},1300,21\n" for i in range(60))
+    (tmp_path / "requests.csv").write_text("timestamp,input,output\n" + rows, encoding="utf-8")
+    return tmp_path / "replay.json"
+
+
+def simulated(capsys, *given):
+    assert main(["recommend", *map(str, given), "--verify", "1", "--json"]) == 0
+    return json.loads(capsys.readouterr().out)["offers"][0]["simulated"]
+
+
+def test_the_command_reads_the_trace_beside_the_file(beside, capsys):
+    assert simulated(capsys, beside)["requests"] == 60
+
+
+def test_the_command_takes_another_trace(beside, tmp_path, capsys):
+    rows = "".join(f"{2 * i},40,9\n" for i in range(50))
+    (tmp_path / "other.csv").write_text("timestamp,input,output\n" + rows, encoding="utf-8")
+    assert simulated(capsys, beside, "--trace", tmp_path / "other.csv")["requests"] == 50
+
+
+def test_a_trace_that_is_gone_is_told_and_without_simulations_not_asked_for(beside, tmp_path, capsys):
+    (tmp_path / "requests.csv").unlink()
+    assert main(["recommend", str(beside), "--verify", "1"]) != 0
+    assert "requests.csv" in capsys.readouterr().err
+    assert main(["recommend", str(beside), "--verify", "0"]) == 0
