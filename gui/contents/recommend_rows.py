@@ -203,9 +203,8 @@ def _with_source(said: str, offer: Offer, result: SimulationResult, words: Words
     """What is said of a simulation, with the source of its requests where that should be a trace."""
     if not offer.scenario.simulation.reads_trace:
         return said
-    return words(
-        f"recommending.{'of' if result.scenario.simulation.reads_trace else 'not_of'}_trace", said=said
-    )
+    key = "of_trace" if result.scenario.simulation.reads_trace else "not_of_trace"
+    return f"{said}\n{words(f'recommending.{key}')}"
 
 
 def _untested_cell(offer: Offer, result: SimulationResult, words: Words) -> Cell:

@@ -80,7 +80,7 @@ def test_what_is_offered_for_a_trace_is_simulated_with_its_requests(
     run = state_of(page).offers[0].verified
     assert run is not None
     assert (set(run.records.prompt) == {300, 301, 302}) is there
-    said = Words("en")("recommending.of_trace" if there else "recommending.not_of_trace", said="")
+    said = Words("en")("recommending.of_trace" if there else "recommending.not_of_trace")
     assert page.table.rows[0].cells[-1].tip.endswith(said)
 
 
