@@ -77,12 +77,8 @@ class LanguageSwitch(QObject):
         if window.habits is not None:
             window.habits.speak()
         window.drops.frame.set_text(words("intake.drop_here"))
-        messages = window.workspace.messages
-        subjects = () if messages_stay else messages.subjects()
-        for subject in subjects:
-            messages.drop(subject)  # they are in the language in which they were told
         if not messages_stay:
-            window.rescue.say_anew(subjects)
+            window.rescue.say_anew(window.workspace.messages.say_anew())
         window.status.set_words(words)
         window.estimation.start()
         window.refresh()

@@ -9,6 +9,7 @@ from shiboken6 import isValid
 from gui.widgets.message_strip import MessageStrip
 
 Link = tuple[str, Callable[[], object]]  # words, what a click does
+Again = Callable[[], object]
 _DONE = ("pinned", "export", "saved")  # what was done just now: said for a while
 _REST_MS = 20_000
 
@@ -24,6 +25,7 @@ class MessageArea(QWidget):
         super().__init__(parent)
         self._strips: dict[str, MessageStrip] = {}
         self._links: dict[str, tuple[Link, ...]] = {}
+        self._again: dict[str, Again | None] = {}
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
@@ -37,14 +39,25 @@ class MessageArea(QWidget):
         self.hide()
 
     def tell(
-        self, subject: str, kind: str, text: str, links: Sequence[Link] = (), *, passing: bool = False
+        self,
+        subject: str,
+        kind: str,
+        text: str,
+        links: Sequence[Link] = (),
+        *,
+        passing: bool = False,
+        again: Again | None = None,
     ) -> None:
-        """Show a message; ``kind`` is "good", "warn", "bad" or "info"; a passing one goes with an edit."""
+        """Show a message; ``kind`` is "good", "warn", "bad" or "info"; a passing one goes with an edit.
+
+        ``again`` tells the same once more, in the language that is spoken then.
+        """
         strip = self._strips.get(subject)
         if strip is None:
             strip = self._strips[subject] = MessageStrip(self)
             self._column.addWidget(strip)
         self._links[subject] = tuple(links)
+        self._again[subject] = again
         self._give_focus_back(strip)
         strip.show_message(kind, text, links)
         done = subject in _DONE and kind in ("good", "info")
@@ -63,6 +76,17 @@ class MessageArea(QWidget):
             self.drop(subject)
         return gone
 
+    def say_anew(self) -> tuple[str, ...]:
+        """Another language is spoken: tell what can be told in it, drop the rest; returns what there was."""
+        subjects = self.subjects()
+        for subject in subjects:
+            again = self._again.get(subject)
+            if again is not None:
+                again()
+            else:
+                self.drop(subject)
+        return subjects
+
     def _drop_done(self) -> None:
         for subject in self._passing & set(_DONE):
             self.drop(subject)
@@ -70,6 +94,7 @@ class MessageArea(QWidget):
     def drop(self, subject: str) -> None:
         """Take a message away."""
         self._passing.discard(subject)
+        self._again.pop(subject, None)
         strip = self._strips.pop(subject, None)
         if strip is not None:
             self._give_focus_back(strip)

@@ -89,6 +89,10 @@ class Shell(QObject):
         if paths:
             self._window.files.intake.take_runs(paths)
 
+    def show_unread(self) -> None:
+        """What of the measurements could not be read."""
+        self._validate().show_tab("unread")
+
     def _take_runs(self, reading: "Reading") -> None:
         self._window.workspace.messages.drop("file")
         self._validate().take(reading)

@@ -178,13 +178,16 @@ class FileCommands(QObject):
             return
         self._messages.drop("file")
         if gone:
-            links = [(self._words("window.dismiss"), lambda: self._messages.drop("file"))]
-            text = self._words("window.written_anew", name=path.name)
-            self._messages.tell("file", "info", text, links)
+            self._tell_written_anew(path.name)
         self._recent.add(path)
         self._preferences.change(last_document=str(path.absolute()))
         if then is not None:
             then()
+
+    def _tell_written_anew(self, name: str) -> None:
+        links = [(self._words("window.dismiss"), lambda: self._messages.drop("file"))]
+        text = self._words("window.written_anew", name=name)
+        self._messages.tell("file", "info", text, links, again=lambda: self._tell_written_anew(name))
 
     def after_saving(self, then: Callable[[], object]) -> None:
         """Do something that replaces the scenario, once unsaved changes are settled."""
@@ -215,7 +218,7 @@ class FileCommands(QObject):
         if shown:
             text = self._words.sentences((text, self._words("window.shown_instead", name=shown)))
         links = [(self._words("window.dismiss"), lambda: self._messages.drop("file"))]
-        self._messages.tell("file", "bad", text, links)
+        self._messages.tell("file", "bad", text, links, again=lambda: self.tell(problem, path, shown))
 
     def tell_import(self, notes: tuple[Problem, ...]) -> None:
         """Say how an imported scenario came to be: the first remark, and a list of the others."""
@@ -230,7 +233,8 @@ class FileCommands(QObject):
             links.insert(0, (self._words("intake.show"), lambda: self._show_notes(title, told)))
         self.intake.told.emit()
         warned = any(severity != "note" for severity, _ in told)
-        self._messages.tell("file", "warn" if warned else "info", first, links)
+        kind = "warn" if warned else "info"
+        self._messages.tell("file", kind, first, links, again=lambda: self.tell_import(notes))
 
     def folder(self) -> Path:
         """Where files of this scenario are looked for and put."""

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from core.importers.recognise import Imported
 
 OpenDocument = Callable[[Path], object]
+Source = Callable[[], str]  # what something was taken from, in the language that is spoken
+Said = tuple[str, Sequence[Link]]
 ShowNotes = Callable[[str, Sequence[tuple[str, str]]], object]
 _SUBJECT, _TRACE = "file", "trace"  # a trace is opened too: the last of both is spoken of
 _OF_MODELS = (".gguf", ".safetensors")
@@ -70,7 +72,7 @@ class Intake(QObject):
         self._devices = LocalDevices(self)
         self._devices.found.connect(self._on_devices)
         self.runs = Measurements(self)
-        self.runs.begun.connect(lambda: self._tell("info", self._words("intake.reading"), (), dismiss=False))
+        self.runs.begun.connect(lambda: self._tell("info", self._text("intake.reading"), dismiss=False))
         self.wants_runs: Callable[[], bool] = lambda: False  # where the person is, runs are looked for first
 
     # -- ways in ---------------------------------------------------------------------------------
@@ -97,9 +99,9 @@ class Intake(QObject):
         except InferometerError as error:
             reason = error
             if may_hold_runs:
-                self._measure([path], "", lambda: self._refuse(reason, path.name))
+                self._measure([path], "", lambda: self._refuse(reason, lambda: path.name))
                 return True
-            self._refuse(error, path.name)
+            self._refuse(error, lambda: path.name)
             return False
         if found.kind == "command" and may_hold_runs:  # the command line above what it printed
             self._measure([path], "", lambda: self._take_path(path, False))
@@ -107,7 +109,7 @@ class Intake(QObject):
         if found.kind == "document":
             self._open_document(path)
             return True
-        if not self._take(found, path.name or str(path)):
+        if not self._take(found, lambda: path.name or str(path)):
             return False
         self.taken.emit(path)
         return True
@@ -126,6 +128,9 @@ class Intake(QObject):
     def _take_text(self, text: str, may_hold_runs: bool) -> bool:
         from core.importers.recognise import recognise
 
+        def title() -> str:
+            return self._words("intake.pasted_title")
+
         try:
             found = recognise(text)
             if found.kind == "document":
@@ -134,15 +139,14 @@ class Intake(QObject):
         except InferometerError as error:
             reason = error
             if may_hold_runs:
-                title = self._words("intake.pasted_title")
                 self._measure([], text, lambda: self._refuse(reason, title))
                 return True
-            self._refuse(error, self._words("intake.pasted_title"))
+            self._refuse(error, title)
             return False
         if found.kind == "command" and may_hold_runs and "\n" in text.strip():
             self._measure([], text, lambda: self._take_text(text, False))
             return True
-        return self._take(found, self._words("intake.pasted"))
+        return self._take(found, lambda: self._words("intake.pasted"))
 
     def _measure(self, paths: Sequence[Path], text: str, otherwise: Callable[[], object]) -> None:
         """Look for runs; a reason that a reader has goes before the one of ``otherwise``."""
@@ -153,12 +157,7 @@ class Intake(QObject):
             told = [p for p in reading.problems if p.code != "reading.unknown"] if reading is not None else []
             if otherwise() or not told or (len(paths) < 2 and not self.wants_runs()):
                 return
-            listed = [(p.severity, self._words.located(p)) for p in told]
-            links: list[Link] = []
-            if len(listed) > 1:
-                title = self._words("intake.not_read")
-                links = [(self._words("intake.show"), lambda: self._show_notes(title, listed))]
-            self._tell("bad", listed[0][1], links)
+            self._tell("bad", lambda: self._unread(told))
 
         name = self._words("intake.pasted")
         if text:
@@ -166,11 +165,19 @@ class Intake(QObject):
             name = name if self._pasted == 1 else f"{name} {self._pasted}"
         self.runs.read(paths, text, name, none)
 
+    def _unread(self, problems: Sequence[Problem]) -> Said:
+        listed = [(p.severity, self._words.located(p)) for p in problems]
+        links: list[Link] = []
+        if len(listed) > 1:
+            title = self._words("intake.not_read")
+            links = [(self._words("intake.show"), lambda: self._show_notes(title, listed))]
+        return listed[0][1], links
+
     def paste(self) -> None:
         """What is on the clipboard."""
         data: QMimeData | None = QGuiApplication.clipboard().mimeData()  # None: whoever copied is gone
         if data is None or not self.take_mime(data):
-            self._tell("warn", self._words("intake.nothing_to_paste"), ())
+            self._tell("warn", self._text("intake.nothing_to_paste"))
 
     def take_mime(self, data: QMimeData) -> bool:
         """What a clipboard or a drop carries; False when there is nothing in it to take."""
@@ -190,25 +197,23 @@ class Intake(QObject):
             folders = {path.parent for path in paths}
             kinds = {path.suffix.lower() for path in paths}
             if len(folders) > 1 or len(kinds) > 1 or not kinds <= set(_OF_MODELS):
+                refused = self._text("intake.one_at_a_time", count=len(paths))
                 if any(map(may_hold_runs, paths)):
-                    count = len(paths)
-                    refused = self._words("intake.one_at_a_time", count=count)
-                    self._measure(paths, "", lambda: self._tell("bad", refused, ()))
+                    self._measure(paths, "", lambda: self._tell("bad", refused))
                     return True
-                self._tell("bad", self._words("intake.one_at_a_time", count=len(paths)), ())
+                self._tell("bad", refused)
                 return False
         return self.take_path(min(paths))
 
     def take_runs(self, paths: Sequence[Path]) -> None:
         """Files that hold measurements: a person said so."""
-        name = paths[0].name
-        unknown = self._words("intake.no_runs", name=name)
-        self._measure(paths, "", lambda: self._tell("bad", unknown, ()))
+        unknown = self._text("intake.no_runs", name=paths[0].name)
+        self._measure(paths, "", lambda: self._tell("bad", unknown))
 
     def ask_computer(self) -> None:
         """Read this computer's devices, in the background."""
         if self._devices.ask():
-            self._tell("info", self._words("intake.asking"), (), dismiss=False)
+            self._tell("info", self._text("intake.asking"), dismiss=False)
 
     # -- taking ----------------------------------------------------------------------------------
 
@@ -216,14 +221,14 @@ class Intake(QObject):
         from core.importers.recognise import Imported
 
         if not any(one.accelerator is not None for one in hardware.devices):
-            known = self._words.listed(one.device.name for one in hardware.devices)
-            key = "intake.no_devices" if not known else "intake.unknown_devices"
-            self._tell("warn", self._words(key, names=known), ())
+            names = [one.device.name for one in hardware.devices]
+            key = "intake.unknown_devices" if names else "intake.no_devices"
+            self._tell("warn", lambda: (self._words(key, names=self._words.listed(names)), ()))
             return
         found = Imported("hardware", hardware.notes, hardware=hardware)
-        self._take(found, self._words("forms.this_computer"))
+        self._take(found, lambda: self._words("forms.this_computer"))
 
-    def _take(self, found: Imported, source: str) -> bool:
+    def _take(self, found: Imported, source: Source) -> bool:
         from core.importers.recognise import apply_import
 
         before = self._document.scenario
@@ -231,57 +236,68 @@ class Intake(QObject):
             applied, notes = apply_import(found, before)
             scenario, settlements = settled(applied, before)
         except InferometerError as error:
-            self._refuse(error, self._as_title(source))
+            self._refuse(error, lambda: self._as_title(source))
             return False
         wrong = [p for p in check(scenario) if p.severity == "error"]
         if wrong:
             doubts = [n for n in notes if n.severity == "warning"]  # what may be at the bottom of it
-            self._refuse(InvalidScenario(*doubts, *wrong), self._as_title(source), every=True)
+            self._refuse(InvalidScenario(*doubts, *wrong), lambda: self._as_title(source), every=True)
             return False
         if scenario == before:
-            said = self._words("intake.nothing_new", source=self._as_title(source))
-            self._tell_taken(found, said, notes, "info", ())
+
+            def nothing_new() -> str:
+                return self._words("intake.nothing_new", source=self._as_title(source))
+
+            self._tell_taken(found, nothing_new, notes, "info")
             return True
         self._document.replace(scenario, f"intake.edit.{found.kind}")
-        figures = _figures(scenario, self._words)
-        said = self._words(f"intake.{found.kind}", source=source, **figures)
-        undo: Link = (self._words("intake.undo"), self._undo)
-        self._tell_taken(found, said, (*notes, *settlements), "good", (undo,))
+
+        def taken() -> str:
+            return self._words(f"intake.{found.kind}", source=source(), **_figures(scenario, self._words))
+
+        self._tell_taken(found, taken, (*notes, *settlements), "good")
         return True
 
     # -- telling ---------------------------------------------------------------------------------
 
     def _tell_taken(
-        self, found: Imported, sentence: str, notes: Sequence[Problem], kind: str, ways: Sequence[Link]
+        self, found: Imported, sentence: Callable[[], str], notes: Sequence[Problem], kind: str
     ) -> None:
-        """``sentence`` with how much there is to remark; ``kind`` where none of it is a warning."""
-        words = self._words
-        ignored = list(found.command.ignored) if found.command is not None else []
-        remarks = [(n.severity, words.problem(n)) for n in notes if n.code != "importer.command_ignored"]
-        said = []
-        if remarks:
-            said.append(
-                words("intake.remarks" if len(remarks) > 1 else "intake.one_remark", count=len(remarks))
-            )
-        if ignored:
-            said.append(
-                words("intake.ignored" if len(ignored) > 1 else "intake.one_ignored", count=len(ignored))
-            )
-        text = (
-            sentence
-            if not said
-            else words("intake.with", sentence=sentence.rstrip(".。"), rest=words.listed(said))
-        )
-        listed = [*remarks, *(("note", words("intake.ignored_option", option=o)) for o in ignored)]
-        warned = any(severity != "note" for severity, _ in remarks)
-        links: list[Link] = []
-        if listed:
-            links.append((words("intake.show"), lambda: self._show_notes(sentence, listed)))
-        self._tell("warn" if warned else kind, text, [*links, *ways])
+        """``sentence`` with how much there is to remark; ``kind`` where none of it is a warning.
 
-    def _as_title(self, source: str) -> str:
+        What was taken ("good") can be undone.
+        """
+        remarks = [note for note in notes if note.code != "importer.command_ignored"]
+        ignored = list(found.command.ignored) if found.command is not None else []
+        warned = any(note.severity != "note" for note in remarks)
+
+        def said() -> Said:
+            words, told = self._words, sentence()
+            listed = [(note.severity, words.problem(note)) for note in remarks]
+            listed += [("note", words("intake.ignored_option", option=option)) for option in ignored]
+            links: list[Link] = []
+            if listed:
+                links.append((words("intake.show"), lambda: self._show_notes(told, listed)))
+            if kind == "good":
+                links.append((words("intake.undo"), self._undo))
+            return self._with_counts(told, len(remarks), len(ignored)), links
+
+        self._tell("warn" if warned else kind, said)
+
+    def _with_counts(self, sentence: str, remarks: int, ignored: int) -> str:
+        words, said = self._words, []
+        if remarks:
+            said.append(words("intake.remarks" if remarks > 1 else "intake.one_remark", count=remarks))
+        if ignored:
+            said.append(words("intake.ignored" if ignored > 1 else "intake.one_ignored", count=ignored))
+        if not said:
+            return sentence
+        return words("intake.with", sentence=sentence.rstrip(".。"), rest=words.listed(said))
+
+    def _as_title(self, source: Source) -> str:
         """The source at the head of a sentence."""
-        return self._words("intake.pasted_title") if source == self._words("intake.pasted") else source
+        name = source()
+        return self._words("intake.pasted_title") if name == self._words("intake.pasted") else name
 
     def _undo(self) -> None:
         self._document.undo()
@@ -292,10 +308,14 @@ class Intake(QObject):
         self._messages.drop(_SUBJECT)
         self.told.emit()
 
-    def _refuse(self, error: InferometerError, source: str, every: bool = False) -> None:
+    def _refuse(self, error: InferometerError, source: Source, every: bool = False) -> None:
         first, *others = error.problems
-        said = [self._reason(first, source), *(self._words.problem(p) for p in others if every)]
-        self._tell("bad", self._words.sentences(said), ())
+
+        def said() -> Said:
+            told = [self._reason(first, source()), *(self._words.problem(p) for p in others if every)]
+            return self._words.sentences(told), ()
+
+        self._tell("bad", said)
 
     def _reason(self, problem: Problem, source: str) -> str:
         if self.wants_runs() and _is_of_no_kind(problem):
@@ -303,11 +323,19 @@ class Intake(QObject):
         reason = self._words.problem(problem)
         return reason if source in reason else self._words("window.file_problem", name=source, reason=reason)
 
-    def _tell(self, kind: str, text: str, links: Sequence[Link], dismiss: bool = True) -> None:
+    def _text(self, key: str, **values: object) -> Callable[[], Said]:
+        """A message without links, in whatever language is spoken when it is told."""
+        return lambda: (self._words(key, **values), ())
+
+    def _tell(self, kind: str, said: Callable[[], Said], dismiss: bool = True) -> None:
+        text, links = said()
         own: Link = (self._words("window.dismiss"), self.dismiss)
         self.told.emit()
         self._messages.drop(_TRACE)
-        self._messages.tell(_SUBJECT, kind, text, [*links, own] if dismiss else list(links), passing=True)
+        ways = [*links, own] if dismiss else list(links)
+        self._messages.tell(
+            _SUBJECT, kind, text, ways, passing=True, again=lambda: self._tell(kind, said, dismiss)
+        )
 
 
 def _is_of_no_kind(problem: Problem) -> bool:

@@ -336,12 +336,9 @@ class ValidateWorkspace(QWidget):
         """Keep what was read, and list what could not be."""
         self.runs.take(reading)
 
-    def _show_unread(self, problems: Sequence[Problem] | None) -> None:
-        if problems is None:
-            self.show_tab("unread")
-        else:
-            self._context.memory["unread"] = tuple(problems)
-            self.pages.show_unread(problems)
+    def _show_unread(self, problems: Sequence[Problem]) -> None:
+        self._context.memory["unread"] = tuple(problems)
+        self.pages.show_unread(problems)
 
     def _entries(self) -> list[Entry]:
         """The runs that are ticked, else the chosen one."""

@@ -1,6 +1,6 @@
 """Likely causes of a difference: looked for beside the window, shown on the plot, tried in the scenario."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
@@ -15,10 +15,12 @@ from gui.work.background import Work
 from gui.work.boards import Board, Suggestion, View
 from gui.work.validation import follows, suggestions, with_cause
 from gui.workspaces.validate_pages import ValidatePages
-from gui.workspaces.validate_runs import RunsInOut
+from gui.workspaces.validate_runs import RunsInOut, Said
 
 if TYPE_CHECKING:
     from gui.workspaces.registry import Context
+
+Told = Callable[[], str]  # in the language that is spoken
 
 
 class CauseFinder(QObject):
@@ -73,13 +75,15 @@ class CauseFinder(QObject):
         """Put a likely cause into the scenario, as one undoable edit."""
         if not 0 <= number < len(self.found) or self._board is None:
             return
-        one = self.found[number]
-        words = self._words
-        effect = content.cause_effect(self._board, self._figure, one, words) or content.cause_note(one, words)
-        pair = self._board.pairs[one.pairs[0]]
-        self.put_found(one.cause.changes, words.phrase(one.cause.text), effect, pair)
+        one, board, figure, words = self.found[number], self._board, self._figure, self._words
 
-    def put_found(self, changes: Sequence[Change], text: str, effect: str, pair: Pair | None) -> None:
+        def effect() -> str:
+            return content.cause_effect(board, figure, one, words) or content.cause_note(one, words)
+
+        pair = board.pairs[one.pairs[0]]
+        self.put_found(one.cause.changes, lambda: words.phrase(one.cause.text), effect, pair)
+
+    def put_found(self, changes: Sequence[Change], text: Told, effect: Told, pair: Pair | None) -> None:
         """Change the scenario; ``pair`` is the run whose difference that explains, as ``effect`` tells."""
         own = pair.scenario if pair is not None else None
         self.put(changes, text, own, effect, pair.run if pair is not None else None)
@@ -87,9 +91,9 @@ class CauseFinder(QObject):
     def put(
         self,
         changes: Sequence[Change],
-        text: str,
+        text: Told,
         own: Scenario | None = None,
-        effect: str = "",
+        effect: Told = str,
         run: Run | None = None,
     ) -> None:
         """Change the scenario, and say so with what comes of it and a way back."""
@@ -97,17 +101,20 @@ class CauseFinder(QObject):
         try:
             scenario = with_cause(document.scenario, changes, own)
         except InferometerError as error:
-            self._runs.tell("bad", words.problem(error.problems[0]))
+            self._runs.tell_problems(error.problems)
             return
         if scenario == document.scenario:
-            self._runs.tell("info", words("validating.tried_already", text=text))
+            self._runs.tell("info", lambda: (words("validating.tried_already", text=text()), ()))
             return
         document.replace(scenario, "validating.edit")
         data = self._context.shell().data
         folder = data / "catalogue" if data is not None else None
-        if run is not None and not follows(run, scenario, changes, folder):
-            effect = words("validating.run_stays")
-        undo = (words("intake.undo"), document.undo)
+        stays = run is not None and not follows(run, scenario, changes, folder)
+
+        def said() -> Said:
+            outcome = words("validating.run_stays") if stays else effect()
+            told = words.sentences(filter(None, (words("validating.tried", text=text()), outcome)))
+            return told, [(words("intake.undo"), document.undo)]
+
         # After another edit, or the undoing of this one, the link would undo something else: it goes.
-        said = words.sentences(filter(None, (words("validating.tried", text=text), effect)))
-        self._runs.tell("good", said, [undo], passing=True)
+        self._runs.tell("good", said, passing=True)

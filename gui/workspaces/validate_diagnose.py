@@ -41,7 +41,7 @@ _SHOWN = 6
 class DiagnosePage(Ground):
     """``tried`` carries the changes of a what-if, its text, what comes of it, the pair if it is of one."""
 
-    tried = Signal(object, str, str, object)
+    tried = Signal(object, object, object, object)
 
     def __init__(self, context: "Context", parent: QWidget | None = None) -> None:
         super().__init__("canvas", parent=parent)
@@ -298,4 +298,5 @@ class DiagnosePage(Ground):
         cause = self.found.suspects[number].what_if
         if cause is not None:
             of, words = self._pair if self.of_run else None, self._words
-            self.tried.emit(cause.changes, words.phrase(cause.text), words.phrase(cause.evidence), of)
+            text, effect = (lambda: words.phrase(cause.text)), (lambda: words.phrase(cause.evidence))
+            self.tried.emit(cause.changes, text, effect, of)

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 EXAMPLES = ("example-vllm-bench.jsonl", "example-vllm-start.log")
 _SUBJECT = "file"
+Said = tuple[str, Sequence[Link]]  # in the language that is spoken
 
 
 class RunsInOut(QObject):
-    """``show_unread`` brings the list of what was not read into sight."""
+    """``show_unread`` lists what was not read."""
 
     def __init__(
-        self, context: "Context", parent: QWidget, show_unread: Callable[[Sequence[Problem] | None], object]
+        self, context: "Context", parent: QWidget, show_unread: Callable[[Sequence[Problem]], object]
     ) -> None:
         super().__init__(parent)
         self._context, self._words, self._widget = context, context.words, parent
@@ -76,43 +77,67 @@ class RunsInOut(QObject):
             try:
                 write_atomic(path, text.encode("utf-8-sig" if as_csv else "utf-8", "replace"))
             except InferometerError as error:
-                self.tell("bad", words.problem(error.problems[0]))
+                self.tell("bad", self._problem(error.problems[0]))
             else:
-                self.tell("good", words("simulating.saved", name=path.name))
+                self.tell("good", lambda: (words("simulating.saved", name=path.name), ()))
 
         self._context.dialogs.save_file(self._widget, home / f"{name}.{kind}", chosen)
 
     def _tell_added(self, fresh: tuple[Entry, ...], known: int, reading: Reading) -> None:
-        words = self._words
-        said = [words.phrase(counted("validating.added", len(fresh)))]
-        if known:
-            said.append(words.phrase(counted("validating.known", known)))
-        links: list[Link] = []
-        if reading.problems:
-            said.append(words.phrase(counted("validating.remarks", len(reading.problems))))
-            links.append((words("intake.show"), lambda: self._show_unread(None)))
-        if fresh:
-            links.append((words("intake.undo"), lambda: self._store.remove(fresh)))
-        self.tell("warn" if reading.problems else "good", words.sentences(said), links)
+        context, store, unread = self._context, self._store, len(reading.problems)
+
+        def said() -> Said:
+            words = context.words
+            told = [words.phrase(counted("validating.added", len(fresh)))]
+            links: list[Link] = []
+            if known:
+                told.append(words.phrase(counted("validating.known", known)))
+            if unread:
+                told.append(words.phrase(counted("validating.remarks", unread)))
+                links.append((words("intake.show"), context.shell().show_unread))
+            if fresh:
+                links.append((words("intake.undo"), lambda: store.remove(fresh)))
+            return words.sentences(told), links
+
+        self.tell("warn" if unread else "good", said)
 
     def _tell_removed(self, gone: tuple[Entry, ...]) -> None:
-        words = self._words
+        context, store = self._context, self._store
 
         def back() -> None:
-            self._store.bring_back(gone)
-            self._context.messages.drop(_SUBJECT)
+            store.bring_back(gone)
+            context.messages.drop(_SUBJECT)
 
-        text = words.phrase(counted("validating.removed", len(gone)))
-        self.tell("good", text, [(words("intake.undo"), back)])
+        def said() -> Said:
+            text = context.words.phrase(counted("validating.removed", len(gone)))
+            return text, [(context.words("intake.undo"), back)]
+
+        self.tell("good", said)
 
     def tell_problems(self, problems: Sequence[Problem]) -> None:
         """What the log had to say."""
         if problems:
-            kind = "warn" if problems[0].severity == "warning" else "bad"
-            self.tell(kind, self._words.problem(problems[0]))
+            self.tell("warn" if problems[0].severity == "warning" else "bad", self._problem(problems[0]))
 
-    def tell(self, kind: str, text: str, links: Sequence[Link] = (), *, passing: bool = False) -> None:
+    def _problem(self, problem: Problem) -> Callable[[], Said]:
+        words = self._words
+        return lambda: (words.problem(problem), ())
+
+    def tell(self, kind: str, said: Callable[[], Said], *, passing: bool = False) -> None:
         """A message above the workspace; a passing one goes with the next edit."""
-        messages = self._context.messages
-        dismiss = (self._words("window.dismiss"), lambda: messages.drop(_SUBJECT))
-        messages.tell(_SUBJECT, kind, text, [*links, dismiss], passing=passing)
+        tell_of_runs(self._context, kind, said, passing=passing)
+
+
+def tell_of_runs(context: "Context", kind: str, said: Callable[[], Said], *, passing: bool) -> None:
+    """Tell it, and once more in another language: then the workspace that told it is gone."""
+    messages = context.messages
+    text, links = said()
+    dismiss: Link = (context.words("window.dismiss"), lambda: messages.drop(_SUBJECT))
+    messages.tell(
+        _SUBJECT,
+        kind,
+        text,
+        [*links, dismiss],
+        passing=passing,
+        again=lambda: tell_of_runs(context, kind, said, passing=passing),
+    )

@@ -58,7 +58,7 @@ def test_the_link_that_takes_a_cause_back_goes_with_the_next_edit(shown: Any, qt
     document, messages = window.document, window.workspace.messages
     for number in range(2):
         before = document.scenario
-        shown.causes.put([_change("engine.max_num_seqs", 7 + number)], "Fewer sequences")
+        shown.causes.put([_change("engine.max_num_seqs", 7 + number)], lambda: "Fewer sequences")
         undo = dict(messages.links_of("file"))["Undo"]
         if number:
             document.set_value("engine.max_num_seqs", 99)  # another edit

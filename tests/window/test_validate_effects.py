@@ -92,6 +92,6 @@ def test_a_cause_that_is_tried_from_the_diagnosis_is_seen_to_act(slow: Any, qtbo
 def test_where_the_run_states_otherwise_it_is_said_that_its_prediction_stays(slow: Any) -> None:
     pair = slow.board.pairs[0]
     change = Change("workload.shared_prefix_tokens", 1500)  # which stated lengths are without
-    slow.causes.put_found([change], "Half of it", "It is faster.", pair)
+    slow.causes.put_found([change], lambda: "Half of it", lambda: "It is faster.", pair)
     said = window_of(slow).workspace.messages.text_of("file")
     assert "its prediction stays" in said and "faster" not in said
