@@ -12,7 +12,7 @@ from PySide6.QtGui import QFont, QFontMetricsF, QGlyphRun, QPaintEngine, QPainte
 
 from gui.theme import Role, Theme
 
-_MOST = 4000
+_MOST = 2000
 _ENDLESS = 1e7
 _FIXED = 64.0  # parts of a pixel in which Qt places glyphs: a place is cut to them before anything is added
 
