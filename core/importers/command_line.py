@@ -166,7 +166,17 @@ def _in_segment(words: list[str], environment: dict[str, str], depth: int) -> In
     engine = next((engine for part, engine in _IMAGES if part in image.lower()), "")
     if not engine:
         return None
-    return Invocation(engine, image, rest, environment, version, devices or _visible(environment))
+    return Invocation(
+        engine, image, _behind_image(engine, rest), environment, version, devices or _visible(environment)
+    )
+
+
+def _behind_image(engine: str, words: list[str]) -> list[str]:
+    """Arguments of the program that an image starts by itself: its subcommand is none of them."""
+    named = words[:1] and words[0] in _SUBCOMMANDS.get(engine, ())
+    if named and engine == "ollama" and words[0] == "serve":  # which takes none
+        return []
+    return words[1:] if named else words
 
 
 def _visible(environment: dict[str, str]) -> int | None:

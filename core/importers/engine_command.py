@@ -162,6 +162,12 @@ def apply_command(command: Command, base: Scenario) -> tuple[Scenario, tuple[Pro
         **_speculation(told),
     }
     scenario = with_values(base.model_copy(update={"model": model}), changes)
+    # No command says what it runs on: a large model may open on a small card.
+    hardware: dict[str, object] = {
+        "count": scenario.deployment.accelerators,
+        "device": scenario.accelerator.name,
+    }
+    notes.append(Problem("importer.command_hardware", ("accelerator",), hardware, "note"))
     now, before = scenario.deployment.accelerators, base.deployment.accelerators
     if now < before:
         counts: dict[str, object] = {"now": now, "before": before}

@@ -36,6 +36,8 @@ ShowNotes = Callable[[str, Sequence[tuple[str, str]]], object]
 _SUBJECT, _TRACE = "file", "trace"  # a trace is opened too: the last of both is spoken of
 _OF_MODELS = (".gguf", ".safetensors")
 _CALIBRATION = ".calibration.json"
+# Remarks that have words of their own in the message of a command.
+_SAID_APART = ("importer.command_ignored", "importer.command_hardware")
 _OF_NO_KIND = ("file.too_large", "file.unknown_kind", "importer.text_unknown")
 
 
@@ -253,7 +255,8 @@ class Intake(QObject):
         self._document.replace(scenario, f"intake.edit.{found.kind}")
 
         def taken() -> str:
-            return self._words(f"intake.{found.kind}", source=source(), **_figures(scenario, self._words))
+            figures = _figures(scenario, before, self._words)
+            return self._words(f"intake.{found.kind}", source=source(), **figures)
 
         self._tell_taken(found, taken, (*notes, *settlements), "good")
         return True
@@ -267,7 +270,7 @@ class Intake(QObject):
 
         What was taken ("good") can be undone.
         """
-        remarks = [note for note in notes if note.code != "importer.command_ignored"]
+        remarks = [note for note in notes if note.code not in _SAID_APART]
         ignored = list(found.command.ignored) if found.command is not None else []
         warned = any(note.severity != "note" for note in remarks)
 
@@ -345,14 +348,17 @@ def _is_of_no_kind(problem: Problem) -> bool:
     return problem.code in _OF_NO_KIND
 
 
-def _figures(scenario: Scenario, words: Words) -> dict[str, object]:
-    weights = scenario.precision.weights
+def _figures(scenario: Scenario, before: Scenario, words: Words) -> dict[str, object]:
+    """What was taken, and what of the hardware was kept."""
+    weights, count = scenario.precision.weights, scenario.deployment.accelerators
+    key = "intake.kept" if count <= before.deployment.accelerators else "intake.kept_more"
     return {
+        "kept": words(key, count=count, device=scenario.accelerator.name),
         "model": scenario.model.name,
         "format": WEIGHT_FORMATS[weights].label if weights in WEIGHT_FORMATS else weights,
         "engine": engine_label(scenario.engine.name, scenario.engine.version, words),
         "layout": layout_label(layout_of(scenario), words),
-        "count": scenario.deployment.accelerators,
+        "count": count,
         "device": scenario.accelerator.name,
     }
 

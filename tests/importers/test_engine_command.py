@@ -205,7 +205,7 @@ def test_what_is_ignored_is_listed() -> None:
     )
     assert command.ignored == ["--port 8000", "--api-key=abc", "--enable-prefix-caching", "-O3", "--seed -1"]
     _, notes = apply_command(command, BASE)
-    assert [note.code for note in notes] == ["importer.command_ignored"]
+    assert [note.code for note in notes] == ["importer.command_hardware", "importer.command_ignored"]
 
 
 def test_values_that_are_none_are_listed_and_impossible_ones_refused() -> None:
@@ -223,9 +223,9 @@ def test_a_flag_in_front_of_the_model_does_not_swallow_it() -> None:
 def test_an_unknown_model_leaves_the_present_one_and_says_so() -> None:
     scenario, notes = apply_command(parse_command("vllm serve acme/secret-model -tp 2"), BASE)
     assert scenario.model == BASE.model and scenario.deployment.tensor_parallel == 2
-    assert [note.code for note in notes] == ["importer.command_model"]
+    assert [note.code for note in notes] == ["importer.command_model", "importer.command_hardware"]
     _, notes = apply_command(parse_command("llama-server -c 4096"), BASE)
-    assert [note.code for note in notes] == ["importer.command_no_model"]
+    assert [note.code for note in notes] == ["importer.command_no_model", "importer.command_hardware"]
 
 
 @pytest.mark.parametrize("text", ["", "ls -la", "vllm is nice", "{}", "rm -rf / # llama-servers"])

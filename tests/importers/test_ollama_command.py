@@ -103,3 +103,24 @@ def test_the_load_that_is_filled_in_fits_what_the_engine_admits(text: str) -> No
 
 def test_slots_are_whole_cells() -> None:
     assert Engine(name="ollama", version="", max_model_len=17408, n_parallel=6).longest_request == 3072
+
+
+@pytest.mark.parametrize(
+    ("text", "model"),
+    [
+        (
+            "docker run -d --gpus=all -v ollama:/root/.ollama --name ollama ollama/ollama serve",
+            "",
+        ),
+        (
+            "docker run ollama/ollama serve && docker exec -it ollama ollama run qwen3:8b",
+            "qwen3:8b",
+        ),
+        ("docker run --rm ollama/ollama run qwen3:8b", "qwen3:8b"),
+        ("docker run --gpus all vllm/vllm-openai:v0.11.0 --model Qwen/Qwen3-8B", "Qwen/Qwen3-8B"),
+        ("docker run --gpus all vllm/vllm-openai:v0.11.0 serve Qwen/Qwen3-8B", "Qwen/Qwen3-8B"),
+    ],
+)
+def test_the_subcommand_of_an_image_is_no_model(text: str, model: str) -> None:
+    command = parse_command(text)
+    assert (command.model, command.ignored) == (model, [])

@@ -299,3 +299,25 @@ def test_a_refused_command_says_all_that_is_wrong_with_it(window: MainWindow) ->
     said = told(window)
     assert window.document.scenario == before
     assert "nobody/knows-this" in said and "SGLang does not load GGUF Q4_K_M" in said
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        ("llama-server -m Meta-Llama-3.3-70B-Instruct-Q4_K_M.gguf -c 8192", "1 × RTX 4090"),
+        ("vllm serve meta-llama/Llama-3.3-70B-Instruct -tp 4", "RTX 4090"),
+    ],
+)
+def test_a_command_that_names_no_hardware_says_what_stays(
+    window: MainWindow, language: str, command: str, kept: str
+) -> None:
+    """A large model opens on the card that is there, and nobody is left to find out why it does not fit."""
+    window.language.choose(language)
+    device = window.document.scenario.accelerator.name
+    assert window.files.intake.take_text(command)
+    assert window.document.scenario.accelerator.name == device
+    told = window.workspace.messages.text_of("file")
+    count = window.document.scenario.deployment.accelerators
+    key = "intake.kept" if count == 1 else "intake.kept_more"
+    assert kept in told and window.words(key, count=count, device=device) in told
