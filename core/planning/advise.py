@@ -24,7 +24,7 @@ from core.planning.hardware_moves import (
 )
 from core.planning.moves import cheap_moves
 from core.planning.suggestion import Effect, EffectKey, Move, Purpose, Suggestion
-from core.planning.together import together
+from core.planning.together import cheapest_devices, sets_of_changes
 from core.results import Estimate
 from core.spec.change import with_values
 from core.spec.checks import check
@@ -43,6 +43,7 @@ _SHOWN = 8
 _LOWER_IS_BETTER: frozenset[EffectKey] = frozenset(
     {"time_to_first_token", "time_per_output_token", "memory_per_device", "price"}
 )
+Found = list[tuple[Move, Suggestion]]
 # What a person who meets every target may still want; less load does not serve them.
 _WANTED_WHEN_GOOD: tuple[EffectKey, ...] = (
     "output_throughput",
@@ -83,14 +84,33 @@ def attempts(point: Estimate) -> Iterator[Suggestion | None]:
     The last ones are sets of changes and devices of the whole catalogue, tried only where nothing single
     meets every target.
     """
-    found: list[tuple[Move, Suggestion]] = []
+    found: Found = []
+    yield from changes(point, found)
+    yield from devices(point, found)
+
+
+def changes(point: Estimate, found: Found) -> Iterator[Suggestion | None]:
+    """The first of the attempts: single changes, and where none is enough sets of them; they are few.
+
+    Single ones that help are put into ``found``.
+    """
     for move in _moves(point):
         suggestion = _tried(point, move)
         if suggestion is not None:
             found.append((move, suggestion))
         yield suggestion
-    if point.verdict.state != "good" and not any(s.purpose == "fixes" for _, s in found):
-        yield from together(point, found, _tried)
+    if _none_is_enough(point, found):
+        yield from sets_of_changes(point, found, _tried)
+
+
+def devices(point: Estimate, found: Found) -> Iterator[Suggestion | None]:
+    """The last of them: devices of the whole catalogue, thousands where none is enough."""
+    if _none_is_enough(point, found):
+        yield from cheapest_devices(point, _tried)
+
+
+def _none_is_enough(point: Estimate, found: Found) -> bool:
+    return point.verdict.state != "good" and not any(one.purpose == "fixes" for _, one in found)
 
 
 def _moves(point: Estimate) -> Iterator[Move]:

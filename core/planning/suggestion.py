@@ -67,14 +67,17 @@ class Suggestion:
     estimate: Estimate
 
 
-def lead(state: str, suggestions: tuple[Suggestion, ...]) -> Phrase | None:
-    """What stands above suggestions none of which alone meets every target."""
+def lead(state: str, suggestions: tuple[Suggestion, ...], searching: bool = False) -> Phrase | None:
+    """What stands above suggestions none of which alone meets every target.
+
+    ``searching``: others may still come.
+    """
     if state == "good" or not suggestions:
         return None
     fixes = [one.key for one in suggestions if one.purpose == "fixes"]
     if any(key not in TOGETHER for key in fixes):
         return None
     if not fixes:
-        return Phrase("advice.nothing_reaches")
+        return Phrase("advice.still_looking" if searching else "advice.nothing_reaches")
     sets, devices = any(key != "machine" for key in fixes), "machine" in fixes
     return Phrase(f"advice.no_single.{'both' if sets and devices else 'sets' if sets else 'devices'}")

@@ -31,11 +31,15 @@ _SERVING = ("accelerators", "tensor_parallel", "pipeline_parallel", "expert_para
 Try = Callable[[Estimate, Move], Suggestion | None]
 
 
-def together(
+def sets_of_changes(
     point: Estimate, found: list[tuple[Move, Suggestion]], tried: Try
 ) -> Iterator[Suggestion | None]:
-    """The set of least effort, then the cheapest devices, that meet every target; ``tried`` estimates."""
+    """The set of least effort that meets every target; ``tried`` estimates."""
     yield from _first(point, _sets(found), tried)
+
+
+def cheapest_devices(point: Estimate, tried: Try) -> Iterator[Suggestion | None]:
+    """The cheapest devices that meet every target."""
     yield from _first(point, _devices(point.scenario), tried)
 
 

@@ -17,6 +17,7 @@ from gui.work.loading import is_loaded
 REST_MS = 60  # without an edit before the work begins: a drag is never held up
 HELD_MS = 250  # the same while a handle is held
 _SLICE_S = 0.006  # then the event loop has its turn
+_LONG_S = 0.4  # what is found after this comes later
 _STALE_MS = 200
 _SEARCH = "core.planning.recommend"  # what the last resort needs, and the simulator with it
 
@@ -41,6 +42,8 @@ class Advising(QObject):
         self.resting = False  # out of sight: nothing is worked out
         self._steps: Iterator[Suggestion | None] | None = None
         self._found: list[Suggestion] = []
+        self._begun = 0.0
+        self._told = False  # before all was tried
         self._point: Estimate | None = None
         self._curves: dict[int, tuple[Suggestion, WorkloadCurves]] = {}
         self._rest = QTimer(self, singleShot=True, interval=REST_MS)
@@ -56,6 +59,11 @@ class Advising(QObject):
     def busy(self) -> bool:
         """Whether an answer is still to come."""
         return self._rest.isActive() or self._turn.isActive()
+
+    @property
+    def searching(self) -> bool:
+        """Whether others than those told may still be found."""
+        return self._steps is not None
 
     def drop(self, _scenario: Scenario | None = None, _revision: int = 0) -> None:
         """The scenario has changed: what is under way is of no use."""
@@ -92,33 +100,59 @@ class Advising(QObject):
         if self._point.verdict.state != "good" and not is_loaded(_SEARCH):
             self._rest.start()
             return
-        from core.planning.advise import attempts  # with the first advice, after the first paint
-
         self._curves.clear()
-        self._steps = attempts(self._point)
+        self._begun, self._told = time.perf_counter(), False
+        self._steps = self._attempts(self._point)
         self._slice()
 
+    def _attempts(self, point: Estimate) -> Iterator[Suggestion | None]:
+        from core.planning.advise import (
+            Found,
+            changes,
+            devices,
+        )  # with the first advice, after the first paint
+
+        found: Found = []
+        yield from changes(point, found)
+        for one in devices(point, found):
+            yield one
+            if not self._told and time.perf_counter() > self._begun + _LONG_S:
+                self._tell(point)
+
     def _slice(self) -> None:
-        if self._steps is None or self._point is None:
+        steps = self._steps
+        if steps is None or self._point is None:
             return
         end = time.perf_counter() + _SLICE_S
         try:
-            while time.perf_counter() < end:
-                found = next(self._steps)
+            while time.perf_counter() < end and self._steps is steps:
+                found = next(steps)
                 if found is not None:
                     self._found.append(found)
         except (StopIteration, InferometerError):
             self._finish(self._point)
             return
-        self._turn.start()
+        if self._steps is steps:
+            self._turn.start()
 
     def _finish(self, point: Estimate) -> None:
-        from core.planning.advise import ranked
-
-        best = ranked(self._found)
+        best = self._best()
         self._steps, self._found = None, []
         self._stale.stop()
         self.ready.emit(best, point)
+
+    def _tell(self, point: Estimate) -> None:
+        """What was found so far, while the catalogue is still searched: nobody waits for a last resort."""
+        self._told = True
+        best = self._best()
+        if best:
+            self._stale.stop()
+            self.ready.emit(best, point)
+
+    def _best(self) -> tuple[Suggestion, ...]:
+        from core.planning.advise import ranked
+
+        return ranked(self._found)
 
     def curves_of(self, suggestion: Suggestion) -> WorkloadCurves | None:
         """The curves of the changed scenario, worked out when first asked for."""

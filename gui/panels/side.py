@@ -215,7 +215,8 @@ class Side(QObject):
         from core.explain.symptoms import findings
 
         setting = self._words.phrase(setting_advice(point.scenario))
-        self.panel.advice.show_advice(suggestions, point.verdict.state, setting)
+        searching = self.advising.searching
+        self.panel.advice.show_advice(suggestions, point.verdict.state, setting, searching)
         self.panel.advice.offer_why(bool(findings(point)))
         self.rail.set_count(len(suggestions))
 

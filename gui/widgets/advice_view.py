@@ -47,6 +47,7 @@ class AdviceView(QWidget):
         self._suggestions: tuple[Suggestion, ...] = ()
         self._state = ""  # of the verdict; "": nothing worked out yet
         self._setting = ""
+        self._searching = False
         self._items: list[AdviceItem] = []
         self._pointed: AdviceItem | None = None
         self._in_sight = 0
@@ -91,9 +92,20 @@ class AdviceView(QWidget):
         """What is said above the suggestions, "" where nothing is."""
         return self._lead.text
 
-    def show_advice(self, suggestions: tuple[Suggestion, ...], state: str, setting: str) -> None:
-        """Show suggestions for a scenario whose verdict is ``state``; ``setting``: the usual choice."""
+    def show_advice(
+        self, suggestions: tuple[Suggestion, ...], state: str, setting: str, searching: bool = False
+    ) -> None:
+        """Show suggestions for a scenario whose verdict is ``state``; ``setting``: the usual choice.
+
+        ``searching``: others may come.  Where none has, only that is said.
+        """
+        same = self._searching and [*map(id, suggestions)] == [*map(id, self._suggestions)]
         self._suggestions, self._state, self._setting = suggestions, state, setting
+        self._searching = searching
+        if same and not self._stale:
+            self._say_lead()
+            self._lay_out()
+            return
         self._stale = False
         if self._pointed is not None:
             self._leave(self._pointed)
@@ -155,13 +167,16 @@ class AdviceView(QWidget):
             nothing = w("advice.none" if self._state == "good" else "advice.none_helps")
         self._empty.set_text(nothing)
         self._empty.setVisible(bool(nothing))
-        above = lead(self._state, self._suggestions)
-        self._lead.set_text("" if above is None else w.phrase(above))
-        self._lead.setVisible(above is not None)
+        self._say_lead()
         self._foot.set_text(self._setting)
         self._foot.setVisible(bool(self._setting))
         self._lay_out()
         self.changed.emit()
+
+    def _say_lead(self) -> None:
+        above = lead(self._state, self._suggestions, self._searching)
+        self._lead.set_text("" if above is None else self._words.phrase(above))
+        self._lead.setVisible(above is not None)
 
     def count_text(self) -> str:
         """The words at the right of the head."""

@@ -406,6 +406,7 @@ def test_where_no_single_change_is_enough_that_is_said_and_what_is_enough_is_one
             ],
             "workload.users",
         )
+    qtbot.waitUntil(lambda: not side.advising.busy, timeout=30_000)  # devices may come later
     before, first = complete.document.scenario, side.advice[0]
     assert first.key in TOGETHER and len(first.changes) > 1
     said = lead("warn", side.advice)
