@@ -268,7 +268,7 @@ def _users(estimate: Estimate, words: Words) -> Card:
         "concurrent_users",
         name=words("cards.concurrent_users.name"),
         value=show_count(most),
-        unit=words("cards.at_most"),
+        unit=words("cards.at_once"),
         state="" if met and most > 0 else missed,
         note=note,
         target=words("cards.no_target") if wanted is None else f"≥ {show_count(wanted)}",
