@@ -125,8 +125,12 @@ class DifferenceTable(QAbstractScrollArea):
         self.viewport().update()
 
     def wanted_width(self) -> int:
-        """Pixels that show everything."""
-        return round(self._names + sum(self._least) + sum(self._changes)) + 12
+        """Pixels that show everything, beside a bar for the rows."""
+        return self._content() + theme().px(_OFF_BAR) + self.verticalScrollBar().sizeHint().width()
+
+    def _content(self) -> int:
+        """Pixels that the columns take at least."""
+        return round(self._names + sum(self._least) + sum(self._changes))
 
     def _spread(self, room: float) -> None:
         """Give what is left of the width to the narrow columns first, until all are as wide."""
@@ -151,7 +155,7 @@ class DifferenceTable(QAbstractScrollArea):
         # The last column keeps off the bar beside it.
         across = room.width() - (t.px(_OFF_BAR) if high > room.height() else 0)
         self._spread(across)
-        self.horizontalScrollBar().setRange(0, max(0, self.wanted_width() - 12 - across))
+        self.horizontalScrollBar().setRange(0, max(0, self._content() - across))
         self.horizontalScrollBar().setPageStep(across)
         self.horizontalScrollBar().setSingleStep(t.px(24))
 

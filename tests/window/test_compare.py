@@ -28,6 +28,7 @@ from gui.pinned import Pinned, letter
 from gui.plots import letters
 from gui.plots.compare_curves import apart
 from gui.plots.draw import Draw, crosses
+from gui.widgets.difference_table import DifferenceTable
 from gui.workspaces.compare import CompareWorkspace
 
 
@@ -431,3 +432,18 @@ def test_the_last_column_keeps_off_the_bar_beside_it(compare: CompareWorkspace, 
     assert table.verticalScrollBar().maximum() > 0
     end = table._names + sum(table._values) + sum(table._changes) - table.horizontalScrollBar().maximum()
     assert end <= table.viewport().width() - 7
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_a_table_of_its_wanted_width_scrolls_down_only(
+    qtbot: QtBot, scenario: Scenario, language: str
+) -> None:
+    """The bar of the rows takes room as well: it once left four pixels to be scrolled sideways."""
+    other = estimate(with_values(scenario, {"workload.users": 3, "precision.kv_cache": "fp8"}))
+    table = DifferenceTable(Words(language))
+    qtbot.addWidget(table)
+    table.show_rows(difference_table([estimate(scenario), other], only_differences=False), "AB", 0, "")
+    table.resize(table.wanted_width(), 300)
+    table.show()
+    assert table.verticalScrollBar().maximum() > 0
+    assert table.horizontalScrollBar().maximum() == 0
