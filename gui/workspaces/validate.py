@@ -137,6 +137,7 @@ class ValidateWorkspace(QWidget):
         self.form.set_small(small)
         self.heading.set_small(small)
         self.pages.errors.set_wide(sizes.name == "large")
+        self.calibration.set_wide(sizes.name == "large")
 
     def activate(self) -> None:
         """In sight: read the runs, and watch them."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from core.catalog.calibrations import calibration_named
 from core.errors import InferometerError, Problem
@@ -17,6 +17,7 @@ from core.spec.scenario import Scenario
 from core.words import counted
 from gui.contents import calibrate as content
 from gui.exporting.exports import plain_name
+from gui.frame.sizes import COLUMN_GAP
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
 from gui.widgets.grid_table import GridTable
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gui.workspaces.registry import Context
 
 _LONGEST_NAME = 60
+_FITTED = 54  # % of the width that what was fitted has in a large window
 
 
 class CalibratePage(Ground):
@@ -40,6 +42,7 @@ class CalibratePage(Ground):
         super().__init__("canvas", parent=parent)
         self._context, self._words, self._data = context, context.words, data
         self.result: CalibrationResult | None = None
+        self._wide = False
         self.work = Work(self)
         self.work.news.connect(self._on_result)
         self.work.failed.connect(self._on_failed)
@@ -84,11 +87,23 @@ class CalibratePage(Ground):
         use.addWidget(self.in_use, 1)
         use.addWidget(self.drop)
         use.addWidget(self.import_)
+        self._parts = QVBoxLayout(), QVBoxLayout()  # what was fitted, what to measure next
+        for part, widgets in zip(
+            self._parts,
+            (
+                (self.title, self.about, self.table, self.remarks, self._name_row),
+                (self.plan_title, self.plan),
+            ),
+            strict=True,
+        ):
+            for widget in widgets:
+                part.addWidget(widget)
+            part.addStretch(1)
+        self._body = QBoxLayout(QBoxLayout.Direction.TopToBottom)
+        for part in self._parts:
+            self._body.addLayout(part)
         column = self._column = QVBoxLayout(self)
-        for widget in (self.title, self.about, self.table, self.remarks, self._name_row):
-            column.addWidget(widget)
-        for widget in (self.plan_title, self.plan):
-            column.addWidget(widget)
+        column.addLayout(self._body)
         column.addStretch(1)
         column.addLayout(use)
 
@@ -100,9 +115,23 @@ class CalibratePage(Ground):
     def _restyle(self) -> None:
         t = theme()
         self._column.setContentsMargins(24, t.px(12), 24, t.px(12))
-        self._column.setSpacing(t.px(10))
+        for layout in (self._column, *self._parts):
+            layout.setSpacing(t.px(10))
+        self._arrange()
         for widget in (self.table, self._name_row, self.about):
             widget.setMaximumWidth(t.px(760))
+
+    def set_wide(self, wide: bool) -> None:
+        """In a large window what to measure next stands beside what was fitted."""
+        self._wide = wide
+        self._arrange()
+
+    def _arrange(self) -> None:
+        beside = QBoxLayout.Direction.LeftToRight if self._wide else QBoxLayout.Direction.TopToBottom
+        self._body.setDirection(beside)
+        self._body.setSpacing(COLUMN_GAP if self._wide else theme().px(10))
+        for index, share in enumerate((_FITTED, 100 - _FITTED)):
+            self._body.setStretch(index, share if self._wide else 0)
 
     # -- fitting ---------------------------------------------------------------------------------
 

@@ -77,3 +77,18 @@ def test_a_small_window_keeps_four_quarters(laid: Laid) -> None:
     assert at["run"].left() == at["plot"].left() and at["run"].top() > at["plot"].bottom()
     assert at["beside"].left() == at["groups"].left() > at["plot"].right()
     assert sum(one.intersects(other) for one in at.values() for other in at.values()) == len(at)
+
+
+@pytest.mark.parametrize(("size", "beside"), [((1920, 1080), True), ((1280, 720), False)])
+def test_what_to_measure_next_stands_beside_what_was_fitted(
+    laid: Laid, qtbot: QtBot, size: tuple[int, int], beside: bool
+) -> None:
+    pages = laid(*size)
+    page = pages.window().stack.page("validate")  # type: ignore[attr-defined]
+    page.begin_calibration()
+    qtbot.waitUntil(lambda: page.settled() and page.calibration.result is not None, timeout=30_000)
+    shown = page.calibration
+    qtbot.waitUntil(lambda: shown.plan.isVisible() and shown.plan.height() > 0)
+    table, plan = shown.table.geometry(), shown.plan_title.geometry()
+    assert (plan.left() > table.right()) == beside
+    assert (plan.top() > table.bottom()) != beside
