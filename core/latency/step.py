@@ -20,6 +20,7 @@ from core.latency.factors import Factors, load_factors
 from core.latency.graphs import Padding, padding_of
 from core.latency.machine import Identity
 from core.latency.on_device import Coefficients, coefficients
+from core.latency.powers import MANY, Powers, powers_of
 from core.latency.protocol import BOUND, Part
 from core.latency.roofline import slowest, smooth_max_of_halves
 from core.latency.speculative import draft_of, tokens_per_step
@@ -132,6 +133,9 @@ class Plan:
         gained: FloatArray | None = None,
     ) -> FloatArray:
         """Seconds ([Q,] [A,] N) of steps by their features ``work`` ([A,] K, N), ``decoding`` ([A,] N)."""
+        if rows == EXPECTED and work.ndim == 2 and len(decoding) >= MANY:
+            total, shorter = _powers(self, reading is None).seconds(work, reading)
+            return self._around(rows, work, total, shorter, decoding, gained)
         scaled = self.seconds_per[rows] @ work
         if reading is not None:
             scaled[..., len(self.operators.rows) :, :] *= reading
@@ -151,11 +155,28 @@ class Plan:
             total += self.fixed[rows] @ work
         else:
             total += (self.fixed[rows][..., None, :] @ work)[..., 0, :]
+        shorter = None
         if self.prefill_row is not None and self.decode_rows:
             read = kernels[..., self.decode_rows[0], :]
             for row in self.decode_rows[1:]:
                 read = read + kernels[..., row, :]
-            total += self.mixed[rows] * np.minimum(read, kernels[..., self.prefill_row, :])
+            shorter = np.minimum(read, kernels[..., self.prefill_row, :])
+        return self._around(rows, work, total, shorter, decoding, gained)
+
+    def _around(
+        self,
+        rows: slice | int,
+        work: FloatArray,
+        total: FloatArray,
+        shorter: FloatArray | None,
+        decoding: FloatArray,
+        gained: FloatArray | None,
+    ) -> FloatArray:
+        """Seconds of steps from the ``total`` of their operators, which is overwritten, and the shorter of
+        the attentions; both ([Q,] [A,] N).
+        """
+        if shorter is not None:
+            total += self.mixed[rows] * shorter
         if self.operators.exchanges:
             tokens = work[..., TOKENS : TOKENS + 1, :]
             wires = np.minimum(self.direct[rows] * tokens, self.ring_start[rows] + self.ring[rows] * tokens)
@@ -343,6 +364,13 @@ def _plan(
         padding=padding_of(engine[0], engine[1], operators.layout.verified, engine[2]),
         overheads=first.overheads,
     )
+
+
+@lru_cache(maxsize=64)
+def _powers(plan: Plan, alike: bool) -> Powers:
+    """Of the expected step on a single device."""
+    rows = plan.seconds_per[EXPECTED], plan.fixed[EXPECTED]
+    return powers_of(*rows, plan.p, plan.decode_rows, plan.prefill_row, alike)
 
 
 def model_kind(operators: Operators) -> ModelKind:

@@ -32,7 +32,8 @@ from core.quantities import FloatArray
 from core.spec.scenario import Scenario
 
 FINE = 200  # points of an axis of numbers
-_TOGETHER = 8  # rows of arrivals
+_TOGETHER = 12  # rows of arrivals
+_FREED = 1 << 21  # numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,9 @@ def explore_rows(scenario: Scenario, x: Axis, y: Axis, result: ResultKey) -> Ite
 
     Where only columns are quick (``turned``) ``explore_grid`` lets the axes change places.
     """
+    # Where a large piece has been freed, common C libraries keep smaller ones for whoever asks next; else
+    # each block of cells would get its memory anew from the system, which takes longer than to fill it.
+    np.empty(_FREED)
     work_out = _way(scenario, x, y, result)
     waiting: list[Prepared] = []
     for index in coarse_first(len(y.values)):

@@ -108,7 +108,7 @@ def copied(scenario: Scenario, row: str) -> tuple[str, ...]:
 
 def _cells(scenario: Scenario, x: Axis, longest: FloatArray) -> Cells:
     work, columns = scenario.workload, len(x.values)
-    numbers = np.array([float(cast(float, v)) for v in x.values])
+    numbers = np.array(x.values, dtype=np.float64)
 
     def over(path: str, own: float) -> FloatArray:
         return numbers if x.path == path else own * np.ones(columns)

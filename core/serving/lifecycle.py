@@ -46,10 +46,11 @@ def _solved(loop: "_Loop", near: FloatArray | None) -> FloatArray:
     """The share (n,) that follows from itself."""
     # Secant steps; far prompts need more than damping.
     last, last_off = loop.ones, -0.1 * loop.ones
-    share = _SHARE * np.sign(loop.steps) * last if near is None else near
+    share = _SHARE * loop.several * last if near is None else near
     for _ in range(loop.rounds if near is None else 1):
         off, moved = loop.following(share) - share, share - last
-        slope = np.minimum((off - last_off) / np.where(moved == 0.0, 1.0, moved), -_LEAST_SLOPE)
+        moved[moved == 0.0] = 1.0
+        slope = np.minimum((off - last_off) / moved, -_LEAST_SLOPE)
         last, last_off = share, off
         share = np.minimum(np.maximum(share - off / slope, 0.0), 1.0)
     return share
@@ -66,15 +67,16 @@ class _Loop:
         self.n, over, kind = len(inside), plan.overheads, plan.kind
         self.over, self.others = over, inside - 1.0
         self.stages = over_points(plan.stages, self.n)
+        self.single = np.ndim(plan.stages) == 0 and plan.stages == 1
         self.more_prefill = over_points(over.own_prefill, self.n) - 1.0
         self.each_waits = 1e-3 * over_points(over.waiting_request_ms[kind], self.n)  # s
         self.gained = over_points(plan.tokens_per_step, self.n)
         self.steps = np.maximum(lengths.output - 1.0, 0.0) / self.gained
+        self.several, self.reading = np.sign(self.steps), lengths.reading
         self.shared = 0.0 if over.separate_prompts else 1.0  # whether decodes go on beside a prompt
-        self.ones = self.share = self.full_steps = self.room = np.ones(self.n)
+        self.ones = self.share = self.full_steps = self.room = self.fits = np.ones(self.n)
         self.base = 1e-3 * over_points(over.alone_ms[kind], self.n) * self.ones
-        # Of a step that carries a prompt: what it takes in other stages, and what decodes take of it.
-        self.elsewhere, self.decodes = (self.stages - 1.0) / self.stages, self.shared / self.stages
+        self.elsewhere = (self.stages - 1.0) / self.stages  # of a step with a prompt: what other stages take
         # n columns of steps that only decode and n that carry a chunk of a prompt.
         self._columns = np.zeros((4, 2 * self.n))
         self._decoding, self._context, self._prefill, self._history = self._columns.reshape(4, 2, self.n)
@@ -86,7 +88,7 @@ class _Loop:
 
     def beside(self, running: FloatArray) -> FloatArray:
         """Requests that decode in a step which carries a prompt."""
-        return self.shared * running
+        return running if self.shared else np.zeros(self.n)
 
     def waiting(self) -> FloatArray:
         """The share of the others whose prompts are there to be read at the same time as one's own."""
@@ -98,20 +100,23 @@ class _Loop:
 
     def fill(self, share: FloatArray) -> Steps:
         """Put the kinds of step into the columns."""
-        self.share, lengths, running = share, self.lengths, self.inside * share
-        # A step holds at least one request, however many stages stand idle.
-        running = np.maximum(running / self.stages, np.minimum(running, 1.0), out=self._decoding[0])
+        self.share, lengths, reading = share, self.lengths, self.reading
+        running = np.multiply(self.inside, share, out=self._decoding[0])
+        if not self.single:
+            # A step holds at least one request, however many stages stand idle.
+            np.maximum(running / self.stages, np.minimum(running, 1.0), out=running)
         self._decoding[1] = self.beside(running)
-        room, reading = lengths.room(self._decoding[1]), lengths.reading
-        full = np.maximum(reading / room, 1.0)
-        self.room, self.full_steps = room, full
-        here = 1.0 + self.others * self.waiting()
-        together = np.minimum(here, np.maximum(room / reading, 1.0))
+        self.room = room = lengths.room(self._decoding[1])
+        self.full_steps = full = np.maximum(reading / room, 1.0)
+        self.fits = np.maximum(room / reading, 1.0)
+        together = np.minimum(1.0 + self.others * self.waiting(), self.fits)
         chunk = np.minimum(room, together * reading, out=self._prefill[1])
         # Prompts side by side see themselves only: the pairs of one mean prompt a token.
-        np.add(lengths.prefix, 0.5 * (lengths.prompt - chunk), out=self._history[1])
+        before = np.subtract(lengths.prompt, chunk, out=self._history[1])
+        before *= 0.5
+        before += lengths.prefix
         each = full / together
-        return Steps(full, together, each, each / self.stages)
+        return Steps(full, together, each, each if self.single else each / self.stages)
 
     def seconds(self, rows: slice | int) -> FloatArray:
         """Times ([q,] 2, n) of the steps in the columns."""
@@ -120,15 +125,20 @@ class _Loop:
 
     def added(self, seconds: FloatArray, steps: Steps) -> FloatArray:
         """Seconds that one prompt adds to the steps it shares."""
-        longer = np.maximum(seconds[..., 1, :] - self.shared * seconds[..., 0, :], 0.0)
+        mixed = seconds[..., 1, :]
+        longer = np.maximum(mixed - seconds[..., 0, :] if self.shared else mixed, 0.0)
         return np.asarray(steps.occupied * longer)
 
     def own(self, seconds: FloatArray, steps: Steps, added: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Seconds of the steps that carry one prompt, and those from the queue to the first token: what a
         prompt takes beyond steps that only decode is longer than the kernels alone say.
         """
-        work = added + self.elsewhere * seconds[..., 1, :]
-        own = work + self.decodes * steps.carriers * seconds[..., 0, :]
+        work = added if self.single else added + self.elsewhere * seconds[..., 1, :]
+        own = work
+        if self.shared:
+            own = (
+                work + (steps.carriers if self.single else steps.carriers / self.stages) * seconds[..., 0, :]
+            )
         return own, own + self.more_prefill * work
 
     def read(self, share: FloatArray) -> Reading:
@@ -154,14 +164,6 @@ class _Loop:
     def server_wait(self, before: FloatArray) -> FloatArray:
         """Seconds that the server takes for each other request."""
         return np.asarray(np.minimum(before * (self.each_waits / self.burst), self.each_waits))
-
-    def lasting(self, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Seconds of the life at the solution, expected quantile, and the share of it: ``life`` in short."""
-        read = self.read(share)
-        waits = self.waits(read)
-        decode = self.decode(read.step, read.added, waits.beside)
-        total = decode + self.start(read) + self.ahead(read, waits)
-        return total, decode / total
 
     def life(self, share: FloatArray, of: Quantiles) -> Life:
         """The life at the solution."""
@@ -224,6 +226,11 @@ class _Loop:
 class _Open(_Loop):
     """Arrivals that know nothing of the engine: they meet it as it is on average in time."""
 
+    def __init__(self, plan: StepPlan, lengths: Lengths, inside: FloatArray) -> None:
+        super().__init__(plan, lengths, inside)
+        self._nothing = np.zeros(self.n)
+        self._each_step = self.others / np.maximum(self.steps * self.stages, 1.0)  # others for each step
+
     def waiting(self) -> FloatArray:
         """Those that do not decode."""
         return np.asarray(1.0 - self.share)
@@ -233,30 +240,47 @@ class _Open(_Loop):
         return np.asarray(before * self.each_waits)
 
     def waits(self, read: Reading) -> Waits:
-        """What is being read, and what stands before it: M/D/1 where a prompt fills a step, less where
-        all that have come are read side by side in the next one.
+        """What is being read, and what stands before it."""
+        decode = self.decode(read.step, read.added, self.share)
+        return self._waits(read, decode + self.start(read))[0]
+
+    def _waits(self, read: Reading, life: FloatArray) -> tuple[Waits, FloatArray]:
+        """M/D/1 where a prompt fills a step, less where all that have come are read side by side in the next
+        one; ``life``: seconds without it.  And of the others the share that have come when this one is read.
         """
-        share, zero = self.share, np.zeros(self.n)
-        own, life = read.own, self.decode(read.step, read.added, share) + self.start(read)
-        room = np.maximum(self.room / self.lengths.prompt, 1.0)
-        busy, way = zero, zero
+        own, each = read.own, 1.0 / self.fits
+        inside, met = own * self.inside, life
         for _ in range(2):
-            reading = np.minimum(own / (life + way) * self.inside, _BUSIEST)
-            busy = 0.5 * reading / (1.0 - reading / room)
+            reading = np.minimum(inside / met, _BUSIEST)
+            busy = 0.5 * reading / (1.0 - reading * each)
             way = busy * own
+            met = life + way
         # Of those that wait meanwhile, what has room beside the own prompt is read in the same steps.
-        life = life + way
-        before = way / life * (1.0 - 1.0 / room)
-        late = self._late(read, (own + way) / life - before)
-        return Waits(before, share + late, zero, busy)
+        before = way / met * (1.0 - each)
+        late = self._late(read, (own + way) / met - before)
+        return Waits(before, self.share + late, self._nothing, busy), late
 
     def _late(self, read: Reading, came: FloatArray) -> FloatArray:
         """Those that came while this one waited and was read (a share of the others) are read beside its
         answer.  As many would wait when it ends, but it ends in a step with a prompt no more often than
         such steps are among all: hardly ever, where prompts take few and long ones.
         """
-        carrying = self.others * self.share * read.steps.each / np.maximum(self.steps * self.stages, 1.0)
-        return np.asarray(np.sign(self.steps) * came * np.maximum(1.0 - carrying, 0.0))
+        carrying = self._each_step * self.share * read.steps.each
+        return np.asarray(self.several * came * np.maximum(1.0 - carrying, 0.0))
+
+    def ahead(self, read: Reading, waits: Waits) -> FloatArray:
+        """No step passes by."""
+        return np.asarray(self.others * waits.before * (read.added + self.each_waits) + waits.busy * read.own)
+
+    def lasting(self, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Seconds of the life at the solution, expected quantile, and the share of it: ``life`` in short."""
+        read = self.read(share)
+        decode, start = self.decode(read.step, read.added, share), self.start(read)
+        waits, late = self._waits(read, decode + start)
+        decode += self.others * late * read.added
+        total = decode + start
+        total += self.ahead(read, waits)
+        return total, decode / total
 
     def following(self, share: FloatArray) -> FloatArray:
         """Of the time."""
@@ -320,5 +344,5 @@ class _Closed(_Loop):
         # A life without what is read meanwhile, x = life: x = most - others D way / x.
         most = self.steps * read.step + reads + full * read.step + read.own + way
         life = 0.5 * (most + np.sqrt(np.maximum(most**2 - 4.0 * reads * way, 0.0)))
-        beside = np.sign(self.steps) * np.maximum(1.0 - before - way / life, 0.0)
+        beside = self.several * np.maximum(1.0 - before - way / life, 0.0)
         return Waits(before, beside, full, np.zeros(self.n))

@@ -14,7 +14,8 @@ import resources
 
 ROOT = Path(resources.__file__).parents[1]
 EFFICIENCY = Path(resources.__file__).parent / "data" / "efficiency"
-# Exponents of smooth maxima, array layouts, units, engines' own settings, stand-ins for no number.
+# Exponents of smooth maxima, array layouts, units, engines' own settings, stand-ins for no number, rounding
+# and what is quicker.
 NUMBERS = {
     "calibrated.py": {"_LEAST", "_MOST"},
     "collectives.py": {"UNUSED"},
@@ -25,6 +26,7 @@ NUMBERS = {
     "machine.py": {"_DEVICES_OF_A_NODE", "_FALLBACK_LINK"},
     "offload.py": {"_FALLBACK_LINK", "LEAST_COPIED_BATCH"},
     "on_device.py": {"_Q"},
+    "powers.py": {"MANY", "_SAME", "_READ", "_PROMPTS", "_REST"},
     "protocol.py": {"BOUND"},
     "speculative.py": {"_EAGLE_LAYERS"},
     "step.py": {"_STREAM_P", "_GRAPH_P"},
