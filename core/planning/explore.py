@@ -49,8 +49,8 @@ class Grid:
 
 
 def is_fast(scenario: Scenario, x: Axis, y: Axis) -> bool:
-    """Whether a row is one call: 200 × 200 take about half a second, a second where arrivals meet other lives
-    in every cell.
+    """Whether a row is one call: 200 × 200 take some tenths of a second, most where arrivals meet other
+    lives in every cell.
     """
     ways = ((x.path, y.path), (y.path, x.path))
     return any(column in copied(scenario, row) for column, row in ways)

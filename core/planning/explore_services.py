@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 
 from core.errors import InvalidScenario
-from core.latency.points import at_acceptances, at_bandwidths
+from core.latency.points import PointsPlan, at_acceptances, at_bandwidths
 from core.latency.protocol import StepPlan
 from core.latency.step import Plan
 from core.latency.textbook import TextbookPlan
@@ -42,8 +42,7 @@ class Services:
         """Of the row of a scenario."""
         if self.row_path == MEMORY:
             return self._with_memory(scenario)
-        over_points = scenario.workload.load == "requests" and self.x.path not in NO_MEMORY
-        if self.row_path not in NO_MEMORY or not over_points:
+        if self.row_path not in NO_MEMORY or scenario.workload.load != "requests":
             return prepare(scenario)
         first, service = self._first or (scenario, prepare(scenario))
         self._first = first, service
@@ -76,6 +75,9 @@ def plan_over(scenario: Scenario, plan: StepPlan | TextbookPlan, x: Axis) -> Ste
             return plan
         share = values / scenario.accelerator.memory_bandwidth_gbps
         return replace(plan, bandwidth=cast(float, plan.bandwidth * share))
+    if isinstance(plan, PointsPlan):
+        own = cast(PointsPlan, plan_over(scenario, cast(Plan, plan.base), x))
+        return replace(plan, reading=own.reading) if x.path == BANDWIDTH else replace(plan, gained=own.gained)
     server_or_local = cast(Plan, plan)
     if x.path == BANDWIDTH:
         return at_bandwidths(server_or_local, scenario.accelerator.memory_bandwidth_gbps, values)

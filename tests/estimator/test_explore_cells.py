@@ -11,6 +11,7 @@ from core.errors import InvalidScenario
 from core.estimator import estimate
 from core.planning.explore import Grid, explore, result_of, turned
 from core.planning.explore_axes import Axis, axes_for, axis_for
+from core.planning.explore_columns import SettingRows
 from core.spec.base import field_meta
 from core.spec.change import get_value, with_values
 from core.spec.checks import check
@@ -170,6 +171,20 @@ def test_arrivals_meet_what_the_estimator_says(case, pair):
     x, y = (axis_for(scenario, path, 9) for path in pair)
     for result in ("output_throughput", "time_to_first_token", "time_per_output_token"):
         assert compare(scenario, explore(scenario, x, y, result))
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_drafts_over_bandwidths_are_rows_of_one_plan(base, turn):
+    """Both inputs are numbers of a point: rows that share a plan are worked out together."""
+    scenario = with_values(base, {**ARRIVALS, "speculative.kind": "ngram"})
+    paths = ("speculative.acceptance", "accelerator.memory_bandwidth_gbps")
+    x, y = (axis_for(scenario, path, 8) for path in paths[::turn])
+    rows = SettingRows(x, y.path)
+    plans = [rows.row(y.apply(scenario, row), row).service.plan for row in range(2)]
+    assert plans[0].base is plans[1].base
+    assert all(plan.reading is not None and plan.gained is not None for plan in plans)
+    for result in ("output_throughput", "time_to_first_token"):
+        assert compare(scenario, explore(scenario, x, y, result), 25)
 
 
 def test_arrivals_do_not_need_room_for_the_users_of_another_load(base):
