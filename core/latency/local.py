@@ -25,7 +25,7 @@ from core.latency.roofline import smooth_max
 from core.latency.speculative import draft_of, tokens_per_step
 from core.latency.step import model_kind
 from core.model.operator_rows import operators_of
-from core.model.operators import FIRST_WINDOW, TOKENS, Layout, Operators, features
+from core.model.operators import FIRST_WINDOW, TOKENS, Layout, Operators, features, windowed_pairs
 from core.quantities import EXPECTED, FloatArray
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import Architecture
@@ -117,8 +117,7 @@ class LocalPlan:
             # A micro-batch is multiplied with all it may see, its own tokens and the window before them.
             first = FIRST_WINDOW + len(operators.windows)
             wide = operators.windows + self.setting.micro_batch
-            growing = np.minimum(np.maximum(wide - history, 0.0), prefill)
-            work[first : first + len(wide)] = growing * (history + 0.5 * growing) + (prefill - growing) * wide
+            windowed_pairs(prefill, history, wide, work[first : first + len(wide)])
         if operators.expert_tables and (micro > 1).any():
             one = np.zeros_like(micro)
             small = features(operators, one, one, work[TOKENS] / micro, one)

@@ -120,6 +120,22 @@ def distinct_experts(experts: int, per_token: float, skew: float = ROUTING_SKEW)
     return np.asarray((1.0 - np.exp(np.outer(_EXPERT_GRID, log_miss))).sum(axis=1))
 
 
+def windowed_pairs(tokens: FloatArray, history: FloatArray, ends: FloatArray, out: FloatArray) -> None:
+    """Pairs of query and key (w, N) of prompts of ``tokens`` (N,) where a query sees ``ends`` (w, 1) at most.
+
+    A ``history`` (N,) below zero stands for whole prompts side by side, of tokens + 2 history each.
+    """
+    several = (history < 0.0) & (tokens > 0.0)
+    if not several.any():
+        growing = np.minimum(np.maximum(ends - history, 0.0), tokens)
+        np.multiply(growing, history + 0.5 * growing, out=out)
+        out += (tokens - growing) * ends
+        return
+    each = np.where(several, np.maximum(tokens + 2.0 * history, 1.0), tokens)
+    windowed_pairs(each, np.maximum(history, 0.0), ends, out)
+    out *= np.where(several, tokens / np.maximum(each, 1.0), 1.0)
+
+
 def features(
     operators: Operators,
     decoding: Any,
@@ -152,9 +168,7 @@ def features(
     if len(windows) > 1:
         ends = windows[:-1]
         np.multiply(decoding, np.minimum(context, ends), out=out[FIRST_WINDOW : first_pair - 1])
-        growing = np.minimum(np.maximum(ends - history, 0.0), prefill_tokens)
-        pairs = np.multiply(growing, history + 0.5 * growing, out=out[first_pair : first_expert - 1])
-        pairs += (prefill_tokens - growing) * ends
+        windowed_pairs(prefill_tokens, history, ends, out[first_pair : first_expert - 1])
     more = None if padded is None else padded - decoding
     if operators.expert_tables:
         # The experts see the tokens of all copies of the attention; rows that fill up are all one token.

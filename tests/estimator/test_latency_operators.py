@@ -5,7 +5,7 @@ import pytest
 
 from core.catalog.models import all_models, load_model
 from core.model.operator_rows import operators_of
-from core.model.operators import TOKENS, Layout, distinct_experts, features
+from core.model.operators import TOKENS, Layout, distinct_experts, features, windowed_pairs
 from core.model.parameters import active_parameters
 from core.spec.architecture import Architecture
 
@@ -97,3 +97,21 @@ def test_feature_of_tokens_is_their_sum():
     ops = operators_of(load_model("Qwen/Qwen3-8B").architecture, "bf16", "bf16")
     x = features(ops, *(np.array(v, float) for v in ([3, 0], [10, 10], [5, 7], [0, 2])))
     assert x[TOKENS].tolist() == [8, 7]
+
+
+@pytest.mark.parametrize(
+    ("prompts", "length", "history", "window"),
+    [(1, 500, 700, 1024), (1, 3000, 0, 1024), (8, 1000, 0, 1024), (8, 1000, 0, 128), (2, 3000, 0, 1024)],
+)
+def test_pairs_in_a_window_are_those_that_one_counts(prompts, length, history, window):
+    """Several prompts side by side as well: their depth makes the history of all together negative."""
+    tokens = float(prompts * length)
+    depth = history + 0.5 * length
+    out = np.empty((1, 2))
+    # Beside a step of another kind, which must not change it.
+    windowed_pairs(
+        np.array([tokens, 10.0]), np.array([depth - 0.5 * tokens, 5.0]), np.array([[float(window)]]), out
+    )
+    counted = prompts * sum(min(history + i, window) for i in range(1, length + 1))
+    assert out[0, 0] == pytest.approx(counted, rel=2e-3)
+    assert out[0, 1] == 10.0 * (5.0 + 5.0)
