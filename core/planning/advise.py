@@ -29,7 +29,7 @@ from core.results import Estimate
 from core.spec.change import with_values
 from core.spec.checks import check
 from core.spec.scenario import Scenario
-from core.units import show_bytes
+from core.units import show_bytes, show_count
 from core.words import Phrase
 
 __all__ = ["Effect", "Suggestion", "advise", "advise_steps", "attempts", "ranked", "setting_of"]
@@ -194,7 +194,7 @@ def judged(before: Estimate, after: Estimate, move: Move) -> Suggestion | None:
         after.speed is not None,
         fixed,
         newly,
-        (*_other_limit(before, after), *move.cautions),
+        (*_other_limit(before, after), *_waiting(after), *move.cautions),
         purpose,
         score,
         after,
@@ -209,6 +209,16 @@ def _other_limit(before: Estimate, after: Estimate) -> tuple[Phrase, ...]:
     if after.ledger.needed_bytes <= before.ledger.budget_bytes:
         return ()
     return (Phrase("advice.cautions.limit", {"budget": show_bytes(budget)}),)
+
+
+def _waiting(after: Estimate) -> tuple[Phrase, ...]:
+    """Users of the load that are still not served at once: no target says that they must be."""
+    speed, room = after.speed, after.capacity.at_once
+    work = after.scenario.workload
+    if speed is None or work.load != "users" or work.users <= max(1, room):
+        return ()
+    values = {"n": show_count(room), "users": show_count(work.users)}
+    return (Phrase("advice.cautions.waiting", values),)
 
 
 def missed_keys(point: Estimate) -> tuple[str, ...]:
@@ -275,8 +285,6 @@ def _state(
         "time_per_output_token": targets.time_per_output_token_ms,
         "concurrent_users": targets.users,
     }.get(key)
-    if key == "concurrent_users" and "queue" in missed:
-        return "misses"
     if target is None or after.speed is None:
         return ""
     return "misses" if key in missed else "meets"
