@@ -6,7 +6,7 @@ left out run by run.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -98,6 +98,7 @@ def calibrate(
 
     ``wanted``: fit exactly these factors, or refuse; None: as many as the data carry.
     """
+    pairs = _where_told(pairs)
     chosen = [(i, c) for i in without_copies(pairs) for c in fitted_figures(pairs[i])]
     base = next((pair.scenario for pair in pairs if pair.scenario is not None), None)
     refused = _unfit(pairs, chosen)
@@ -158,6 +159,24 @@ def fitted_figures(pair: Pair) -> tuple[Comparison, ...]:
             found[comparison.figure] = comparison
     first = (next((found[f] for f in kind if f in found), None) for kind in FITTED)
     return tuple(comparison for comparison in first if comparison is not None)
+
+
+def _where_told(pairs: Sequence[Pair]) -> Sequence[Pair]:
+    """Beside runs that name their GPU, those that do not and were taken to another one count for nothing: a
+    start-up log names none, and the open scenario's may be any.
+    """
+    named = {
+        p.scenario.accelerator.name for p in pairs if p.scenario is not None and p.run.setting.accelerator
+    }
+    if len(named) != 1:
+        return pairs
+    (device,) = named
+    return [
+        replace(p, scenario=None, comparisons=(), ledger=())
+        if p.scenario is not None and not p.run.setting.accelerator and p.scenario.accelerator.name != device
+        else p
+        for p in pairs
+    ]
 
 
 def _unfit(pairs: Sequence[Pair], chosen: Sequence[tuple[int, Comparison]]) -> tuple[Phrase, ...]:

@@ -95,7 +95,7 @@ def _fitting(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
             )  # the engine has one word for both parts
         share = _share(line.bytes, ledger.budget_bytes, words)
         rows.append(Row(line.key, _line_name(line.key, estimate, words), word, _two(cent), share))
-    formula = _budget_word(estimate)
+    formula = _budget_word(estimate, words)
     whole = _share(ledger.budget_bytes, ledger.budget_bytes, words)
     local = taken_at_start(estimate)
     name = words("ledger.taken" if local else "ledger.budget")
@@ -157,7 +157,7 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
         Row(
             None,
             words("ledger.budget"),
-            _budget_word(estimate),
+            _budget_word(estimate, words),
             f"{_two(budget)} {memory_unit()}",
             _share(whole, whole, words),
             "plain",
@@ -184,8 +184,10 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
     )
 
 
-def _budget_word(estimate: Estimate) -> str:
-    """ "0.90 × 23.53", where the budget is that share of the device; else the engine's own fraction."""
+def _budget_word(estimate: Estimate, words: Words) -> str:
+    """ "0.90 × 23.53", where the budget is that share of the device, with the CUDA graphs where these lie on
+    top of it; else the engine's own fraction.
+    """
     scenario = estimate.scenario
     engine = scenario.engine
     if engine.name == "sglang":
@@ -196,9 +198,12 @@ def _budget_word(estimate: Estimate) -> str:
     if engine.name not in ("vllm", "textbook"):
         return ""
     ledger, use = estimate.ledger, estimate.scenario.engine.gpu_memory_utilization
-    if abs(use * ledger.device_bytes - ledger.budget_bytes) >= 0.01 * ledger.device_bytes:
-        return ""
-    return f"{use:.2f} × {_two(round(ledger.device_bytes / _cent()))}"
+    product = f"{use:.2f} × {_two(round(ledger.device_bytes / _cent()))}"
+    more = ledger.budget_bytes - use * ledger.device_bytes
+    graphs = sum(line.bytes for line in ledger.lines if line.key == "graphs")
+    if abs(more) < _cent():
+        return product
+    return words("ledger.budget_with_graphs", product=product) if abs(more - graphs) < _cent() else ""
 
 
 def title_of(estimate: Estimate | None, words: Words) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.catalog.accelerators import load_accelerator
 from core.estimator import estimate
 from core.evidence.calibrate import calibrate
 from core.evidence.calibration_blend import blended
@@ -280,6 +281,17 @@ def test_runs_of_two_devices_are_refused(many, scenario):
     )
     result = calibrate([*many, *pair_runs([moved], scenario)], "mine")
     assert result.refused[0].key == "calibrate.refused.devices"
+
+
+def test_a_log_without_a_gpu_does_not_stand_for_the_open_scenarios(many, scenario):
+    """Beside runs that name theirs; a start-up log names none, and another scenario may be open."""
+    setting = Setting(engine="vllm", model=scenario.model.name, weight_format="bf16")
+    log = Run(Origin("vllm_log"), setting, {}, {"kv_cache": 2.0**32})
+    elsewhere = scenario.model_copy(update={"accelerator": load_accelerator("H100 SXM5 80GB")})
+    (pair,) = pair_runs([log], elsewhere)
+    assert pair.scenario is not None and pair.scenario.accelerator.name == "H100 SXM5 80GB"
+    alone, beside = calibrate(many, "mine").calibration, calibrate([*many, pair, pair], "mine").calibration
+    assert beside == alone
 
 
 def _fields(setting):

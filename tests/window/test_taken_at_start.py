@@ -1,10 +1,12 @@
 """llama.cpp and Ollama have no budget: they take what they need as they start, and the rest stays free."""
 
 import io
+import re
 import zipfile
 
 import pytest
 
+from core.catalog.accelerators import load_accelerator
 from core.estimator import estimate
 from core.explain.derivation import derive, keys_of
 from core.explain.derivation_types import as_text
@@ -63,6 +65,25 @@ def test_what_does_not_fit_is_limited_by_the_device(scenario: Scenario) -> None:
     point = point_of(scenario, "llamacpp", **{"engine.max_model_len": 10**6})
     assert not point.ledger.fits and point.ledger.budget_bytes == point.ledger.device_bytes
     assert words("ledger.budget") in [row.name for row in account_of(point, words).rows]
+
+
+@pytest.mark.parametrize(
+    ("version", "on_top"), [("0.10", True), ("0.19", True), ("0.21", False), ("0.25", True)]
+)
+@pytest.mark.parametrize("device", ["RTX 4090", "H100 SXM5 80GB", "B200 SXM", "Instinct MI300X"])
+def test_the_formula_beside_the_budget_gives_the_budget(
+    scenario: Scenario, device: str, version: str, on_top: bool
+) -> None:
+    """The graphs of vLLM lie inside of the share, or on top of it: by version."""
+    changed = with_values(scenario, {"engine.version": version})
+    point = estimate(changed.model_copy(update={"accelerator": load_accelerator(device)}))
+    words = Words("en")
+    row = next(row for row in account_of(point, words).rows if row.name == words("ledger.budget"))
+    told = re.fullmatch(r"([\d.]+) × ([\d.]+)( \+ graphs)?", row.word)
+    assert told is not None and (told[3] is not None) is on_top
+    graphs = sum(line.bytes for line in point.ledger.lines if line.key == "graphs") / 2**30
+    said = float(told[1]) * float(told[2]) + (graphs if on_top else 0.0)
+    assert said == pytest.approx(float(row.value.split()[0].replace(",", "")), abs=0.02)
 
 
 def everything_told(point: Estimate, words: Words) -> str:

@@ -17,11 +17,13 @@ from pytestqt.qtbot import QtBot
 
 from core.catalog.accelerators import load_accelerator
 from core.catalog.calibrations import use_folders
+from core.evidence.calibrate import calibrate
 from core.evidence.kept_runs import Entry
 from core.evidence.pairing import pair_runs
 from core.evidence.readers.detect import read_files
 from core.evidence.run import Origin, Run, Setting
 from core.evidence.run_log import DATABASE, RunLog, project_key
+from core.files import scenario_file
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
@@ -193,6 +195,18 @@ def test_without_runs_an_example_is_offered_that_says_so(
     qtbot.waitUntil(lambda: page.view is not None and page.settled(), timeout=WAIT_MS)
     assert page.centre.currentWidget() is page.pages
     assert all("xample" in f"{e.run.label}{e.run.origin.file}" for e in page.store.entries)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_the_example_is_predicted_alike_whatever_is_open(samples: list[Path], number: int) -> None:
+    """On one GPU of its own kind, as its files say: not on the two or eight of the open scenario."""
+    runs = read_files([BENCH, START]).runs
+    for pair in pair_runs(runs, scenario_file.load(samples[number])):
+        assert pair.scenario is not None and pair.scenario.deployment.accelerators == 1
+        assert pair.comparisons or pair.ledger
+        assert all(abs(c.error) < 0.3 for c in pair.comparisons if c.figure == "time_per_output_token")
+    result = calibrate(pair_runs(runs, scenario_file.load(samples[number])), "mine")
+    assert result.calibration is not None and result.calibration.accelerators == ("RTX 4090",)
 
 
 # -- looking ---------------------------------------------------------------------------------------
