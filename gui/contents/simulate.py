@@ -260,7 +260,8 @@ def load_detail(study: Study, shot: Shot | None, words: Words) -> str:
         values = {"low": _number(study, found.most.low), "high": _number(study, found.most.high)}
         key = "range_users" if found.by == "users" else "range_rate"
         parts.append(words(f"simulating.curve.{key}", **values))
-    parts.append(words(f"simulating.curve.limit.{found.limit}"))
+    ends = "limit" if found.most.expected or found.limit == "trace" else "none"
+    parts.append(words(f"simulating.curve.{ends}.{found.limit}"))
     if study.knee >= 0:
         at = load_text(study, study.trials[study.knee].load, words)
         parts.append(words("simulating.curve.knee_at", value=at))

@@ -1,7 +1,7 @@
 """A plot painted in pixels whose still part is kept as an image, so that a moving line costs little."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +11,11 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from shiboken6 import VoidPtr
 
 from core.quantities import FloatArray
-from gui.plots.draw import Draw
+from gui.plots.draw import Draw, text_width
 from gui.plots.scales import UNIT, Axis
 from gui.theme import manager, theme
 
+_BESIDE = 7.0  # px between a number and its axis
 _EDGE = 2.4  # px that the edges of an open mark take of its size
 
 
@@ -190,8 +191,16 @@ class Frame:
             if value > 0:
                 draw.line(self.rect.left(), y, self.rect.right(), y, t.grid)
             if labels:
-                draw.text(self.rect.left() - 7, self.py(value), self.y.text(value), t.ink3, align="right")
+                draw.text(
+                    self.rect.left() - _BESIDE, self.py(value), self.y.text(value), t.ink3, align="right"
+                )
         draw.line(self.rect.left(), base, self.rect.right(), base, t.axis)
+
+
+def number_room(axes: Iterable[Axis], least: float) -> float:
+    """Pixels left of a frame for the numbers of its axes: a number that is cut reads as another one."""
+    texts = [text for axis in axes for _, text in axis.labels]
+    return max(float(theme().px(least)), _BESIDE + 2 + max(map(text_width, texts), default=0.0))
 
 
 def thinned(

@@ -11,11 +11,13 @@ from core.planning.capacity_search import Trial
 from core.quantities import FloatArray
 from core.units import show_count, show_limit, show_time, three_digits
 from core.words import Words, numbered
-from gui.plots.canvas import Canvas, Frame, stroke
+from gui.plots.canvas import Canvas, Frame, number_room, stroke
 from gui.plots.draw import Align, Draw
 from gui.plots.scales import count_axis, value_axis
 from gui.work.simulation import Study
 
+_LEFT = 40  # px for the numbers, where none is longer
+_FAR = 2.2  # times the target: beyond it the queue only grows
 KINDS = ("first_token", "per_token", "throughput")
 
 
@@ -63,8 +65,7 @@ class LoadCurve(Canvas):
         """Title, curve with its range, target, knee, the largest load."""
         t, words, study = draw.theme, self._words, self._study
         draw.text(0, t.px(10), words(f"simulating.curve.{self._kind}"), t.ink, role="body_semibold")
-        left = float(t.px(40))
-        top = t.px(48)
+        left, top = float(t.px(_LEFT)), t.px(48)
         rect = QRectF(left, top, self.width() - left - 1, max(20.0, self.height() - top - t.px(20)))
         self._frame = frame = Frame(rect, 0.0, 1.0, headroom=t.px(16))
         if study is None or not study.trials:
@@ -82,6 +83,8 @@ class LoadCurve(Canvas):
         frame.x1 = 1.03 * float(loads.max())
         most = self._top(value, target)
         frame.y = value_axis(most * factor)
+        rect.setLeft(number_room([frame.y], _LEFT))
+        frame.rect = rect
         self._missed(draw, frame, target, factor)
         frame.grid(draw)
         draw.painter.save()
@@ -106,13 +109,14 @@ class LoadCurve(Canvas):
         return ("ms", 1e3) if self._top(value, target) < 1.0 else ("s", 1.0)
 
     def _top(self, value: FloatArray, target: float | None) -> float:
-        """Far enough to see where the target is crossed: beyond it the queue only grows."""
+        """Far enough to see where the target is crossed, or half of the loads where none meets it."""
         finite = value[np.isfinite(value)]
         most = float(finite.max(initial=0.0))
         if target is None or self._kind == "throughput":
             return max(most, 1e-6)
-        least = float(finite.min(initial=target))
-        return max(min(most, 2.2 * target), 1.15 * target, 1.3 * least)
+        missed = finite.size and finite.min() > target
+        half = 1.05 * float(np.median(finite)) if missed else 0.0
+        return max(min(most, _FAR * target), 1.15 * target, half)
 
     def _missed(self, draw: Draw, frame: Frame, target: float | None, factor: float) -> None:
         if target is None:

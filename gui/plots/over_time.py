@@ -15,10 +15,20 @@ from core.quantities import FloatArray
 from core.units import show_count, time_in
 from core.words import Words, percent
 from gui.plots import time_axis
-from gui.plots.canvas import Canvas, Frame, fill_under, polygon_of, rings, steps, stroke, thinned
+from gui.plots.canvas import (
+    Canvas,
+    Frame,
+    fill_under,
+    number_room,
+    polygon_of,
+    rings,
+    steps,
+    stroke,
+    thinned,
+)
 from gui.plots.draw import FLAG_HEIGHT, Align, Draw
 from gui.plots.scales import Axis, count_axis, value_axis
-from gui.plots.wait_marks import PORTIONS, Marks, marks_of, waits_of
+from gui.plots.wait_marks import PORTIONS, Marks, Waits, marks_of, waits_of
 from gui.theme import mix, theme
 from gui.work.simulation import Shot
 
@@ -43,6 +53,8 @@ class OverTime(Canvas):
         # The same of what is being painted, until all of it is there.
         self._laid: list[Frame] = []
         self._named: list[tuple[QRectF, str, QColor]] = []
+        self._waits: Waits | None = None
+        self._unit = ("s", 1.0)  # of the first tokens' axis, and how many are a second
         self._marks: Marks | None = None
         self.small = False
         self._pointer: float | None = None
@@ -141,7 +153,35 @@ class OverTime(Canvas):
         return (*found, *marks, self._first_words, *courses, self._axis, self._end)
 
     def _start(self) -> None:
+        """Panels with their axes; all begin where the longest number of any of them ends."""
         self._laid, self._named, self._marks = self._lay_out(), [], None
+        if self.shot is None or not len(self.shot.result.over.time):
+            return
+        self._waits = waits_of(self.shot.fates, self.shot.scenario.targets.time_to_first_token_s)
+        self._fit_axes(self.shot, self._waits)
+        left = number_room([frame.y for frame in self._laid], least=36)
+        for frame in self._laid:
+            frame.rect.setLeft(min(left, frame.rect.right() - 20.0))
+
+    def _fit_axes(self, shot: Shot, waits: Waits) -> None:
+        low, over = theme().px(_LOW), shot.result.over
+        requests, cache, first, *more = self._laid
+        requests.y = axis = count_axis(max(1.0, float((over.running + over.waiting).max(initial=1.0))))
+        if requests.rect.height() < low and axis.end % 2 == 0:
+            requests.y = Axis(axis.end, axis.end / 2)
+        cache.y = _PERCENT
+        target = shot.scenario.targets.time_to_first_token_s
+        near = (
+            target is not None and 1.15 * target <= _FAR_TARGET * waits.most
+        )  # else it would press all points flat
+        top = max(waits.most, 1.15 * target if target is not None and near else 0.0, 1e-3)
+        self._unit = ("ms", 1e3) if top < 1.0 else ("s", 1.0)
+        first.y = value_axis(top * self._unit[1], low=True, flat=first.rect.height() < low)
+        for frame, name in zip(more, self._more(), strict=True):
+            frame.y = Axis(100.0, 100.0)
+            if name == "preempted":
+                most = value_axis(max(1.0, float(over.preemptions.max(initial=0.0))), low=True).end
+                frame.y = Axis(most, most)
 
     def _end(self, _draw: Draw) -> None:
         """What stands over the picture belongs to the new one from now on."""
@@ -179,10 +219,6 @@ class OverTime(Canvas):
         frame = self._laid[0]
         t, over = draw.theme, self.shot.result.over
         blue, orange = t.series_colour(1), t.series_colour(2)
-        most = max(1.0, float((over.running + over.waiting).max(initial=1.0)))
-        frame.y = axis = count_axis(most)
-        if frame.rect.height() < t.px(_LOW) and axis.end % 2 == 0:
-            frame.y = Axis(axis.end, axis.end / 2)
         frame.grid(draw)
         xs, both = self._curve(over.running + over.waiting)
         _, running = self._curve(over.running)
@@ -201,7 +237,6 @@ class OverTime(Canvas):
         assert self.shot is not None
         frame = self._laid[1]
         t, over = draw.theme, self.shot.result.over
-        frame.y = _PERCENT
         frame.grid(draw)
         xs, ys = self._curve(100.0 * over.cache)
         fill_under(draw, frame, xs, ys, t.ledger_tint["kv_cache"])
@@ -211,19 +246,10 @@ class OverTime(Canvas):
         self._title(draw, frame, self._words("simulating.cache"))
 
     def _first_tokens(self, draw: Draw) -> None:
-        assert self.shot is not None
-        frame, t = self._laid[2], draw.theme
-        target = self.shot.scenario.targets.time_to_first_token_s
-        waits = waits_of(self.shot.fates, target)
-        most = waits.most
-        near = (
-            target is not None and 1.15 * target <= _FAR_TARGET * most
-        )  # else it would press all points flat
-        top = max(most, 1.15 * target if target is not None and near else 0.0, 1e-3)
-        unit, factor = ("ms", 1e3) if top < 1.0 else ("s", 1.0)
-        frame.y = value_axis(top * factor, low=True, flat=frame.rect.height() < t.px(_LOW))
+        assert self._waits is not None
+        frame = self._laid[2]
         frame.grid(draw)
-        self._marks = marks_of(waits, frame, (unit, factor), t)
+        self._marks = marks_of(self._waits, frame, self._unit, draw.theme)
 
     def _paint_marks(self, place: int, draw: Draw) -> None:
         assert self._marks is not None
@@ -236,9 +262,10 @@ class OverTime(Canvas):
         unit, factor = marks.scale
         target = self.shot.scenario.targets.time_to_first_token_s
         title = self._words("simulating.first_token", unit=unit)
-        behind = f"{marks.each:.2g}" if marks.each < 10 else show_count(marks.each)
-        if behind != "1":
-            said = self._words("simulating.points_of", n=behind)
+        if marks.shown < marks.known:
+            said = self._words(
+                "simulating.points_of", n=show_count(marks.shown), count=show_count(marks.known)
+            )
             title = f"{title.split(' · ')[0]} · {said}"
         self._title(draw, frame, title)
         if marks.squares:
@@ -259,13 +286,10 @@ class OverTime(Canvas):
     def _preempted(self, draw: Draw, frame: Frame) -> None:
         assert self.shot is not None
         so_far = self.shot.result.over.preemptions
-        most = value_axis(max(1.0, float(so_far.max(initial=0.0))), low=True).end
-        frame.y = Axis(most, most)
         self._course(draw, frame, so_far, self._words("simulating.preemptions"))
 
     def _hits(self, draw: Draw, frame: Frame) -> None:
         assert self.shot is not None
-        frame.y = Axis(100.0, 100.0)
         self._course(draw, frame, 100.0 * self.shot.result.over.hits, self._words("simulating.hits"))
 
     def _course(self, draw: Draw, frame: Frame, ys: FloatArray, title: str) -> None:
@@ -280,16 +304,15 @@ class OverTime(Canvas):
     def _axis(self, draw: Draw) -> None:
         t, frame = draw.theme, self._laid[-1]
         end = self.end
-        unit, length = time_axis.unit_of(end)
         found = time_axis.ticks(0.0, end, max(3, min(10, round(frame.rect.width() / t.px(90)))))
         y = frame.rect.bottom() + t.px(11)
-        last = draw.text(frame.rect.right(), y, f"{_end_text(end, length)} {unit}", t.ink3, align="right")
+        last = draw.text(frame.rect.right(), y, time_axis.end_label(end), t.ink3, align="right")
         for panel in self._laid:
             for value in found:
                 x = min(max(panel.px(value), panel.rect.left() + 0.5), panel.rect.right() - 0.5)
                 draw.line(x, panel.rect.bottom() - 4, x, panel.rect.bottom(), t.axis)
         for value in found:
-            text = time_axis.label(value, length)
+            text = time_axis.label(value, end)
             x = frame.px(value)
             if x + draw.width(text) / 2 < last.left() - 8:
                 draw.text(x, y, text, t.ink3, align="centre")
@@ -378,9 +401,3 @@ def _readable(colour: QColor) -> QColor:
     """A series colour dark (or light) enough for small text."""
     t = theme()
     return mix(colour, t.ink, 0.75)
-
-
-def _end_text(end: float, unit: float) -> str:
-    """The end of the axis with as many digits as tell it from the last tick."""
-    value = end / unit
-    return f"{value:,.0f}" if value >= 20 or abs(value - round(value)) < 0.01 else f"{value:.1f}"

@@ -57,18 +57,20 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """All of them.  ``each``: requests behind one, ``scale``: the axis' unit, and how many are a second."""
+    """Those of ``shown`` requests of the ``known``; ``scale``: the axis' unit, and how many are a second."""
 
     portions: tuple[Portion, ...]
-    each: float
+    shown: int
+    known: int
     squares: bool  # some had to leave the cache
     scale: tuple[str, float]
 
 
 def marks_of(waits: Waits, frame: Frame, scale: tuple[str, float], t: Theme) -> Marks:
     """The marks in a frame whose x axis is time, from 0 on."""
-    rows, each = _chosen(waits, frame.x1)
-    return Marks(tuple(_portions(waits, rows, frame, scale[1], t)), each, bool(waits.again.any()), scale)
+    rows = _chosen(waits, frame.x1)
+    portions = tuple(_portions(waits, rows, frame, scale[1], t))
+    return Marks(portions, len(rows), len(waits.at), bool(waits.again.any()), scale)
 
 
 def _portions(waits: Waits, chosen: np.ndarray, frame: Frame, factor: float, t: Theme) -> Iterator[Portion]:
@@ -83,16 +85,15 @@ def _portions(waits: Waits, chosen: np.ndarray, frame: Frame, factor: float, t: 
                 yield Portion(points, colour, size, missed, square)
 
 
-def _chosen(waits: Waits, end: float) -> tuple[np.ndarray, float]:
-    """Rows that are painted, and how many requests stand behind one: the slowest of each stretch is."""
+def _chosen(waits: Waits, end: float) -> np.ndarray:
+    """Rows that are painted: of each stretch the slowest and the one in the middle."""
     at, took = waits.at, waits.took
     count = len(at)
     if count <= _MOST_POINTS:
-        return np.arange(count), 1.0
+        return np.arange(count)
     columns = _MOST_POINTS // 2
     column = np.minimum((at / max(end, 1e-12) * columns).astype(np.int64), columns - 1)
     order = np.lexsort((took, column))
     last = np.flatnonzero(np.diff(column[order], append=-1))
     first = np.append(0, last[:-1] + 1)
-    rows = np.unique(np.concatenate([order[last], order[(first + last) // 2]]))
-    return rows, count / max(1, len(rows))
+    return np.unique(np.concatenate([order[last], order[(first + last) // 2]]))

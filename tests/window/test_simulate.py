@@ -379,18 +379,21 @@ def test_the_table_of_percentiles_steps_back_on_the_screen_too(
     assert darkest() == strong
 
 
-@pytest.mark.parametrize(("each", "said"), [(1.0, ""), (1.02, ""), (1.3, "1.3"), (3.0, "3"), (41.6, "42")])
-def test_how_many_requests_a_point_stands_for_is_never_rounded_to_one(
-    shown: SimulateWorkspace, monkeypatch: pytest.MonkeyPatch, each: float, said: str
+@pytest.mark.parametrize(
+    ("drawn", "known", "said"),
+    [(900, 900, ""), (1375, 1376, "1,375 of 1,376"), (1375, 3574, "1,375 of 3,574")],
+)
+def test_requests_that_are_not_drawn_are_told_in_whole_numbers(
+    shown: SimulateWorkspace, monkeypatch: pytest.MonkeyPatch, drawn: int, known: int, said: str
 ) -> None:
     over = shown.pages.over
     over.grab()
     assert over._marks is not None
-    monkeypatch.setattr(over, "_marks", replace(over._marks, each=each))
+    monkeypatch.setattr(over, "_marks", replace(over._marks, shown=drawn, known=known))
     titles: list[str] = []
     monkeypatch.setattr(over, "_title", lambda _draw, _frame, title: titles.append(title))
     picture = QPixmap(over.size())
     with QPainter(picture) as painter:
         over._first_words(Draw(painter, theme()))
-    assert (f"one point for {said} requests" in titles[0]) == bool(said)
-    assert ("one point for" in titles[0]) == bool(said)
+    assert (f"{said} requests are drawn" in titles[0]) == bool(said)
+    assert ("one point per request" in titles[0]) != bool(said)
