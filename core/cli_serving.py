@@ -181,13 +181,18 @@ def _recommend(options: argparse.Namespace, words: Words) -> str:
     from core.planning.recommend import recommend
     from core.planning.what_runs import what_runs
     from core.reports import recommendation as report
+    from core.serving.trace_load import load_changes
 
-    scenario = _opened(options, {} if options.trace is None else {"simulation.arrivals": "trace"})
+    scenario, trace = _opened(options, {}), None
+    if options.trace is not None:
+        trace = _trace(options, scenario)
+        scenario = _opened(options, {**load_changes(trace, arrivals=True), "simulation.arrivals": "trace"})
     if options.models:
         known = _last(what_runs(scenario))
         tokens = scenario.workload.tokens_per_request
         return report.what_runs_json(known) if options.json else report.what_runs_text(known, words, tokens)
-    trace = _trace(options, scenario) if options.verify > 0 else None
+    if trace is None and options.verify > 0:
+        trace = _trace(options, scenario)
     state = _last(recommend(scenario, max(0, options.verify), trace=trace))
     if options.json:
         return report.recommendation_json(state, words)

@@ -89,7 +89,8 @@ def settled(base: Scenario, combination: Combination, short: Shortfall) -> Short
     if isinstance(found, Shortfall):
         return found if found.reason == short.reason else short
     value, limit = missed_by(found, short.reason)
-    return Shortfall(short.reason, value, limit) if value >= short.value else short
+    known = math.isfinite(value) and value >= short.value  # a first token that never comes is no time
+    return Shortfall(short.reason, value, limit) if known else short
 
 
 def _ready(base: Scenario, combination: Combination) -> _Ready | Shortfall:

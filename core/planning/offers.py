@@ -119,9 +119,13 @@ def _frontier(offers: list[Offer]) -> set[int]:
     return found
 
 
-def nearness(offer: Offer) -> tuple[int, float]:
-    """How near a combination comes to meeting every target: targets missed, and by how much."""
-    return len(offer.missed), distance(offer)
+def nearness(offer: Offer) -> tuple[float, int]:
+    """How near a combination comes to meeting every target: by how much it misses the one that is farthest,
+    and how many it misses.  Where a queue grows for ever the rate tells how far it is.
+    """
+    ratios = [Shortfall(reason, *missed_by(offer, reason)).ratio for reason in offer.missed]
+    told = [ratio for ratio in ratios if math.isfinite(ratio)]
+    return max(told, default=math.inf if ratios else 1.0), len(ratios)
 
 
 def distance(offer: Offer) -> float:

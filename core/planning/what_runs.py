@@ -121,8 +121,8 @@ def _least_bits(weights: str) -> float:
 def _state(
     found: dict[int, Runs], too_large: int, refused: int, searched: int, total: int, finished: bool
 ) -> WhatRuns:
-    def key(runs: Runs) -> tuple[bool, tuple[int, float], int]:
-        return (not runs.good, (0, 0.0) if runs.good else nearness(runs.offer), -runs.model.parameters)
+    def key(runs: Runs) -> tuple[bool, tuple[float, int], int]:
+        return (not runs.good, (1.0, 0) if runs.good else nearness(runs.offer), -runs.model.parameters)
 
     runs = sorted((found[place] for place in sorted(found)), key=key)
     return WhatRuns(tuple(runs), too_large, searched, total, finished, refused)

@@ -77,7 +77,15 @@ def detail(state: Recommendation) -> Phrase:
         "total": show_count(state.total),
         "rank": Phrase(f"choices.ranks.{rank}"),
     }
+    refused = len(_refused(state))
+    if refused:
+        return Phrase("recommend.detail_refused", {**values, "refused": show_count(refused)})
     return Phrase("recommend.detail", values)
+
+
+def _refused(state: Recommendation) -> list[Offer]:
+    """Offers of which a simulation has shown that they miss a target."""
+    return [offer for offer in state.offers if offer.verified is not None and not confirmed(offer)]
 
 
 def hardware(combination: Combination) -> Phrase:
@@ -234,6 +242,8 @@ def recommendation_text(state: Recommendation, words: Words) -> str:
         if len(state.offers) > _SHOWN:
             values = {"shown": show_count(_SHOWN), "total": show_count(len(state.offers))}
             blocks[-1] += f"\n  {words('recommend.first_rows', **values)}"
+        if names := [words.phrase(hardware(offer.combination)) for offer in _refused(state)]:
+            blocks.append(f"  {words('recommend.refused', names=words.listed(names))}")
         measured = best_measured(state)
         blocks += [f"  {words.phrase(measured)}"] if measured is not None else []
         blocks += _footnote(state.offers[:_SHOWN], words)
@@ -272,8 +282,9 @@ def _footnote(offers: Sequence[Offer], words: Words) -> list[str]:
 def recommendation_json(state: Recommendation, words: Words) -> str:
     """All offers and failures.
 
-    ``{"format", "schema", "headline", "searched", "total", "offers": [offer, …], "failures": [{"reason",
-    "count", "nearest", "value", "limit", "text"}, …], "near": [offer, …]}``
+    ``{"format", "schema", "headline", "searched", "total", "meeting", "passed_over", "offers": [offer, …],
+    "failures": [{"reason", "count", "nearest", "value", "limit", "text"}, …], "near": [offer, …]}``;
+    ``passed_over``: combinations of hardware that is offered in a better one.
     """
     return to_json(
         {
@@ -283,6 +294,7 @@ def recommendation_json(state: Recommendation, words: Words) -> str:
             "searched": state.searched,
             "total": state.total,
             "meeting": state.meeting,
+            "passed_over": state.total - state.meeting - sum(f.count for f in state.failures),
             "offers": [_offer(o) for o in state.offers],
             "failures": [
                 {

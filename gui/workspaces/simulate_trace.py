@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QWidget
 from core.errors import Problem
 from core.files.user_folders import home_folder
 from core.serving.trace import Trace
+from core.serving.trace_load import load_changes
 from core.spec.scenario import Scenario
 from gui.opening.intake import local_paths
 from gui.work.background import Work
 from gui.work.measurements import TRACES
 from gui.work.simulation import read_trace
-from gui.workspaces.simulate_form import needs_trace
 from gui.workspaces.traces import remember_trace, trace_path
 
 if TYPE_CHECKING:
@@ -115,8 +115,12 @@ class TraceKeeper(QObject):
         """Name it in the scenario, or say why not."""
         document = self._context.document
         changes: list[tuple[str, object]] = [("simulation.trace", path.name)]
-        if not needs_trace(document.scenario):
+        simulation, trace = document.scenario.simulation, self.trace
+        arrivals = simulation.arrivals == "trace" or not simulation.reads_trace
+        if not simulation.reads_trace:
             changes.append(("simulation.arrivals", "trace"))
+        if trace is not None:  # what is estimated and searched is what is replayed
+            changes += load_changes(trace, arrivals).items()
         done = document.set_values(changes, "simulation.trace")
         if not done:
             refused = [document.refused[key] for key, _ in changes if key in document.refused]

@@ -9,8 +9,11 @@ from core.cli import main
 from core.files import scenario_file
 from core.planning.recommend import recommend
 from core.planning.verify import verified_one
+from core.reports.recommendation import recommendation_json, recommendation_text
 from core.serving.trace import Trace
+from core.serving.trace_load import load_changes
 from core.spec.change import with_values
+from core.words import Words
 
 PROMPTS, OUTPUTS = [1300.0, 40.0, 700.0], [21.0, 220.0, 77.0]
 
@@ -86,3 +89,48 @@ def test_a_trace_that_is_gone_is_told_and_without_simulations_not_asked_for(besi
     assert main(["recommend", str(beside), "--verify", "1"]) != 0
     assert "requests.csv" in capsys.readouterr().err
     assert main(["recommend", str(beside), "--verify", "0"]) == 0
+
+
+def test_a_trace_is_a_load_of_its_own_means():
+    found = load_changes(of_three(), arrivals=True)
+    assert found["workload.load"] == "requests" and found["workload.request_rate"] == 0.5
+    assert found["workload.prompt_tokens"] == round(sum(PROMPTS) / 3)
+    assert found["workload.output_tokens"] == round(sum(OUTPUTS) / 3)
+    assert found["workload.shared_prefix_tokens"] == 0
+    assert "workload.load" not in load_changes(of_three(), arrivals=False)
+    at_once = Trace(np.zeros(3), np.array(PROMPTS), np.array(OUTPUTS))
+    assert "workload.request_rate" not in load_changes(at_once, arrivals=True)
+
+
+def test_a_trace_that_is_given_decides_what_is_searched(beside, tmp_path, capsys):
+    """A hundred times as many requests a second need more than the cheapest device."""
+    rows = "".join(f"{i / 50},1300,210\n" for i in range(500))
+    (tmp_path / "busy.csv").write_text("timestamp,input,output\n" + rows, encoding="utf-8")
+    assert main(["recommend", str(beside), "--verify", "0", "--json"]) == 0
+    calm = json.loads(capsys.readouterr().out)
+    assert (
+        main(["recommend", str(beside), "--verify", "0", "--json", "--trace", str(tmp_path / "busy.csv")])
+        == 0
+    )
+    busy = json.loads(capsys.readouterr().out)
+    assert len(calm["offers"]) == 2 > len(busy["offers"])
+
+
+def test_what_is_refused_by_a_simulation_is_named(replaying):
+    """Requests that come all together are read one after the other: the last one waits far too long."""
+    together = Trace(np.zeros(200), np.full(200, 8000.0), np.full(200, 9.0))
+    state = last(recommend(replaying, verify=1, trace=together))
+    refused = [o for o in state.offers if o.verified is not None]
+    assert refused
+    said = recommendation_text(state, Words("en"))
+    assert (
+        "Refused by a simulation" in said
+        and refused[0].device.name in said.split("Refused by a simulation")[1]
+    )
+
+
+def test_what_is_passed_over_makes_the_counts_whole(replaying):
+    state = last(recommend(replaying))
+    told = json.loads(recommendation_json(state, Words("en")))
+    failed = sum(f["count"] for f in told["failures"])
+    assert told["meeting"] + failed + told["passed_over"] == told["total"] and told["passed_over"] >= 0

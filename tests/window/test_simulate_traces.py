@@ -211,12 +211,34 @@ def test_a_range_of_loads_has_one_unit(scenario: Scenario, language: str, by: st
     assert told.startswith(said)
 
 
+def test_a_trace_that_is_chosen_is_the_load_of_the_form_in_one_step(
+    shown: SimulateWorkspace, window: MainWindow, dialogs: Any, tmp_path: Path, qtbot: QtBot
+) -> None:
+    """So what is estimated and recommended is what is replayed; one undo takes it back."""
+    before = window.document.scenario
+    rows = "".join(f"{i / 4},{700 + 2 * i},{30}\n" for i in range(21))
+    (tmp_path / "own.csv").write_text("timestamp,input,output\n" + rows, encoding="utf-8")
+    choose(shown, dialogs, tmp_path / "own.csv")
+    qtbot.waitUntil(lambda: asked(shown) == 21, timeout=WAIT_MS)
+    work = window.document.scenario.workload
+    assert (work.load, work.request_rate, work.prompt_tokens, work.output_tokens) == (
+        "requests",
+        4.0,
+        720,
+        30,
+    )
+    window.document.undo()
+    assert window.document.scenario == before
+
+
 def test_a_kept_load_curve_of_a_trace_is_found_again(
     shown: SimulateWorkspace, window: MainWindow, dialogs: Any, tmp_path: Path, qtbot: QtBot
 ) -> None:
     """Its scenario has the rate of the trace, whatever the form says."""
     choose(shown, dialogs, write(tmp_path / "first.csv", 20))
     qtbot.waitUntil(lambda: asked(shown) == 20, timeout=WAIT_MS)
+    window.document.set_value("workload.load", "users")  # a trace that is chosen sets its own
+    qtbot.waitUntil(lambda: shown.settled() and asked(shown) == 20, timeout=WAIT_MS)
     shown.show_tab("load")
     qtbot.waitUntil(lambda: shown.settled() and bool(shown.study and shown.study.finished), timeout=WAIT_MS)
     kept, asked_for = shown._keeper.part("load"), shown.shot
