@@ -10,6 +10,7 @@ from itertools import product
 from typing import Literal
 
 from core.units import parse_quantity
+from gui.palette.numerals import PEOPLE, PEOPLE_ZH
 
 Kind = Literal["read", "written", "context", "users"]
 # Chinese letters end a Latin word, so the ends of words are told by Latin letters and digits.
@@ -20,7 +21,7 @@ _WORDS: dict[Kind, str] = {
     "read": rf"{_START}(?:inputs?|prompts?|isl)(?![a-z])|输入|提示词?",
     "written": rf"{_START}(?:out(?:puts?)?|answers?|osl)(?![a-z])|输出|回答|生成",
     "context": rf"{_START}(?:context|ctx)(?![a-z])|上下文",
-    "users": rf"{_START}(?:users?|concurren(?:t|cy))(?![a-z])|[个路]?(?:用户|并发)数?|人",
+    "users": rf"{_START}(?:{PEOPLE}|concurren(?:t|cy))(?![a-z])|(?:{PEOPLE_ZH})数?",
 }
 _ITEM = re.compile(
     "|".join(f"(?P<{kind}>{word})" for kind, word in _WORDS.items())

@@ -17,14 +17,7 @@ from core.spec.engine import EngineName
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS, gguf_key
 from core.spec.model import Model
 from core.spec.scenario import Scenario
-from core.spec.support import (
-    engines_on,
-    nearest_cache,
-    nearest_weights,
-    releases_of,
-    supported_weights,
-    weight_formats_of,
-)
+from core.spec.support import engines_on, releases_of, supported_weights, weight_formats_of
 from core.units import editable, show_count, show_tokens
 from core.words import Words, counted
 from gui.catalogue import Catalogue
@@ -37,10 +30,11 @@ from gui.forms.consequences import (
     layout_changes,
     model_changes,
     preset_changes,
-    published_format,
 )
 from gui.forms.layouts import Layout, layout_of
-from gui.palette.terms import MOST_DEVICES, NUMBERS, Terms
+from gui.palette.numerals import NUMBERS
+from gui.palette.precision import OWN_FILES, formats, is_narrow_cache, placed
+from gui.palette.terms import MOST_DEVICES, Terms
 
 Step = Callable[[Scenario], Changes]
 Parts = list[tuple[str, Step]]
@@ -52,16 +46,6 @@ _FILLING = re.compile(
     "a|an|the|on|in|of|at|for|with|and|to|does|do|it|is|fit|fits|run|runs|will|can|gpu|gpus|cards?|each|tokens?"
     "|[/+&|]+|(?:在|上|下|用|能|吗|放|跑|运行|和|每|个|人|张|卡|的|部署|推理|多少|几|上下文|长度)+"
 )
-_KEYS = {
-    "4": "awq_g128",
-    "8": "fp8",
-    "int4": "awq_g128",
-    "awq": "awq_g128",
-    "gptq": "gptq_g128",
-    "int8": "w8a8",
-}
-# Formats that a common name means where a model is published in one of them.
-_ALSO_MEANT = {"fp8": ("fp8_block",), "8": ("fp8_block",)}
 _BETWEEN = re.compile(r"(?<=[\w.+-])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])(?=[a-z0-9])")
 _MARKS = re.compile(r"[?？,，。;；、：!！()（）]")
 
@@ -89,7 +73,16 @@ class Question:
         asked, work = {path for path, _ in self.changes(scenario)}, scenario.workload
         weights = WEIGHT_FORMATS.get(scenario.precision.weights)
         found = {"precision.weights": weights.label.split(",")[0] if weights else scenario.precision.weights}
-        if work.load == "users":
+        engine = engine_label(scenario.engine.name, scenario.engine.version, words)
+        if scenario.engine.name in OWN_FILES and "engine.name" not in asked and engine not in self.parts:
+            found = {"engine.name": engine, **found}  # it decides which formats there are
+        if is_narrow_cache(scenario):
+            found["precision.kv_cache"] = f"KV {CACHE_FORMATS[scenario.precision.kv_cache].label}"
+        if "workload.load" in asked:
+            pass  # users or requests, and they were said
+        elif work.load == "requests":
+            found["workload.request_rate"] = words("palette.rate", rate=editable(work.request_rate, "1/s"))
+        else:
             found["workload.users"] = words.phrase(counted("units.users", work.users))
         found["workload.prompt_tokens"] = words("compare.prompt", tokens=show_tokens(work.prompt_tokens))
         if "accelerator" in asked and scenario.deployment.accelerators > 1:
@@ -111,16 +104,17 @@ def question_of(text: str, scenario: Scenario, shelf: Catalogue, words: Words) -
     engine = _engine_name(terms, scenario, device)
     found += _engine_part(terms, engine, scenario, words)
     found += _hardware_parts(terms, device, count)
-    found += _precision_parts(terms, engine, scenario, model, device)
-    found += _work_parts(terms, words)
-    found += _target_parts(terms, words)
+    asked = formats(terms, engine, scenario, model, device)
+    behind = [*_work_parts(terms, words), *_target_parts(terms, words)]
     follows = not terms.engine and engine != scenario.engine.name and not terms.gguf
-    alone = len(found) - follows == 1 and not terms.weights
+    said = len(found) - follows + sum(one.said for one in asked) + len(behind)
+    alone = said == 1 and not terms.weights
     bare = model is not None or (device is not None and count is None) or terms.engine is not None
-    if not found or (alone and bare):
+    if not said or (alone and bare):
         return None  # a name alone is found as such
+    found += [(one.label, one.changes) for one in asked] + behind
     unknown = tuple(dict.fromkeys((*unknown, *terms.refused)))
-    return Question(tuple(part for part, _ in found), tuple(step for _, step in found), unknown)
+    return Question(tuple(part for part, _ in found if part), tuple(step for _, step in found), unknown)
 
 
 def _engine_name(terms: Terms, scenario: Scenario, device: Accelerator | None) -> EngineName:
@@ -128,24 +122,30 @@ def _engine_name(terms: Terms, scenario: Scenario, device: Accelerator | None) -
     name: EngineName = terms.engine or scenario.engine.name
     if terms.gguf and gguf_key(terms.gguf) in WEIGHT_FORMATS:
         name = name if gguf_key(terms.gguf) in weight_formats_of(name) else "llamacpp"
-    if device is not None and not terms.engine and not runs_on(_placed(scenario, device, name)):
+    if device is not None and not terms.engine and not runs_on(placed(scenario, device, name)):
         name = next(iter(engines_on(scenario, device)), name)
     return name
 
 
-def _placed(scenario: Scenario, device: Accelerator, engine: EngineName, weights: str = "") -> Scenario:
-    """The scenario on a device under an engine, with weights where they are given."""
-    precision = scenario.precision.model_copy(update={"weights": weights} if weights else {})
-    named = scenario.engine.model_copy(update={"name": engine})
-    return scenario.model_copy(update={"accelerator": device, "engine": named, "precision": precision})
-
-
 def _engine_part(terms: Terms, name: EngineName, scenario: Scenario, words: Words) -> Parts:
-    if name == scenario.engine.name:
+    release = _release(terms, name)
+    if name == scenario.engine.name and release in ("", scenario.engine.version):
         # Said, but as it is: it is confirmed.
         return [(engine_label(name, scenario.engine.version, words), lambda _s: [])] if terms.engine else []
-    release = releases_of(name)[0]
+    release = release or releases_of(name)[0]
     return [(engine_label(name, release, words), lambda s: engine_changes(s, f"{name} {release}"))]
+
+
+def _release(terms: Terms, name: EngineName) -> str:
+    """The release that was said, as it is offered; one that is not offered was not understood."""
+    said = terms.release
+    for release in releases_of(name):
+        whole, part = f"{release}.", f"{said}."
+        if said and (part.startswith(whole) or whole.startswith(part)):
+            return release
+    if said:
+        terms.refused.append(said)
+    return ""
 
 
 def _hardware_parts(terms: Terms, device: Accelerator | None, count: int | None) -> Parts:
@@ -181,35 +181,6 @@ def _layout_step(said: dict[str, int], count: int | None) -> Step:
     return step
 
 
-def _precision_parts(
-    terms: Terms, engine: EngineName, scenario: Scenario, model: Model | None, device: Accelerator | None
-) -> Parts:
-    found: Parts = []
-    wanted = ""
-    if terms.gguf and gguf_key(terms.gguf) in WEIGHT_FORMATS:
-        wanted = gguf_key(terms.gguf)
-    elif terms.weights:
-        published = published_format(model or scenario.model)
-        meant = published in _ALSO_MEANT.get(terms.weights, ())
-        wanted = published if meant else _KEYS.get(terms.weights, terms.weights)
-        wanted = nearest_weights(engine, wanted)
-        wanted = supported_weights(_placed(scenario, device or scenario.accelerator, engine, wanted))
-    if wanted:
-        label = WEIGHT_FORMATS[wanted].label.split(",")[0]
-        found.append((label, lambda _scenario: [("precision.weights", wanted)]))
-    elif terms.gguf:
-        terms.refused.append(terms.gguf)
-    if terms.cache:
-
-        def cache_step(scenario: Scenario) -> Changes:
-            near = nearest_cache(scenario.engine.name, terms.cache, scenario.precision.weights)
-            return [("precision.kv_cache", near)]
-
-        near = nearest_cache(engine, terms.cache, wanted or scenario.precision.weights)
-        found.append((f"KV {CACHE_FORMATS[near].label}", cache_step))
-    return found
-
-
 def _work_parts(terms: Terms, words: Words) -> Parts:
     found: Parts = []
     if terms.users is not None:
@@ -232,7 +203,7 @@ def _target_parts(terms: Terms, words: Words) -> Parts:
         said = words("palette.first_token", limit=f"{editable(first, 's')} s")
         found.append((said, lambda _s: [("targets.time_to_first_token_s", first)]))
     if terms.per_token_s is not None:
-        limit = 1000 * terms.per_token_s
+        limit = round(1000 * terms.per_token_s, 6)
         said = words("palette.per_token", limit=f"{editable(limit, 'ms')} ms")
         found.append((said, lambda _s: [("targets.time_per_output_token_ms", limit)]))
     return found

@@ -21,6 +21,7 @@ from gui.forms.model import size_text
 from gui.forms.named import format_label, named
 from gui.palette.question import question_of
 from gui.samples import samples, title_of
+from gui.widgets.copy_button import CopyButton
 from gui.workspaces.plot_tabs import TABS_IN_ORDER
 
 if TYPE_CHECKING:
@@ -232,7 +233,24 @@ class Sources:
             )
             for kind in REPORTS
         ]
-        return [*(entry for _, entry in self._by_id()), *tabs, *exports]
+        return [*(entry for _, entry in self._by_id()), *tabs, *exports, *self._copying()]
+
+    def _copying(self) -> list[Entry]:
+        """The command that starts the engine, as the link in its section copies it."""
+        window = self._window
+        section = window.workspace.forms.sections["engine"]
+        link = section.action
+        if not isinstance(link, CopyButton):
+            return []
+
+        def copy() -> None:
+            if not link.isVisible():
+                window.go_to("engine.name")  # the link says that it was done
+            link.click()
+
+        title, name = section.head.title, window.words("forms.copy_command")
+        also = _also("copy_command", "forms.copy_command")
+        return [Entry("command", name, copy, title, words=also, enabled=link.isEnabled())]
 
     def _show_tab(self, key: str) -> None:
         self._window.stack.show_key("estimate")

@@ -4,26 +4,16 @@ Each term is taken out of the text; what is left are the names of a model and a 
 them, and words that nobody here understands.
 """
 
+import math
 import re
 from dataclasses import dataclass, field
 
 from core.spec.engine import EngineName
 from core.units import parse_quantity
 from gui.palette.lengths import lengths_in, spelt_out
+from gui.palette.numerals import NUMBERS, PEOPLE, PEOPLE_ZH, with_digits
 
 MOST_DEVICES, MOST_USERS, MOST_RATE = 4096, 10**6, 1e6
-NUMBERS = {
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "eight": 8,
-    "一": 1,
-    "两": 2,
-    "双": 2,
-    "四": 4,
-    "八": 8,
-}
 _COUNT = rf"\d+|{'|'.join(NUMBERS)}"
 # Chinese letters end a Latin word, so the ends of words are told by Latin letters and digits.
 _START, _END = r"(?<![a-z0-9_.-])", r"(?![a-z0-9_-])"
@@ -37,6 +27,14 @@ _RATE = re.compile(
     rf"(?:(?:req(?:uests?)?|r)\s*(?:/|per)\s*s(?:ec(?:ond)?)?{_END}|[rq]ps{_END}|个?请求\s*[/每]\s*秒)"
     r"|每秒\s*(\d{1,7}(?:\.\d{1,3})?)\s*个?请求"
 )
+# What one user reads: "30 tokens/s", "30 tps", "每秒 30 token".
+_SPEED = re.compile(
+    rf"{_START}(\d{{1,7}}(?:\.\d{{1,3}})?)\s*"
+    rf"(?:tok(?:en)?s?\s*(?:/|per|每)\s*(?:s(?:ec(?:ond)?)?{_END}|秒)|tps{_END}|t/s{_END})"
+    rf"(?:\s*(?:/|per|each)\s*user{_END})?"
+    rf"|每秒\s*(\d{{1,7}}(?:\.\d{{1,3}})?)\s*(?:个\s*)?tok(?:en)?s?(?![a-z])"
+)
+_FASTEST = 1000.0  # tok/s of one user that anybody asks for
 _KV = r"kv\s*(?:cache|缓存)?"
 _CACHE_KEY = r"fp8|bf16|fp16|int8|int4|q8_0|q5_1|q5_0|q4_1|q4_0"
 _CACHE_BITS = r"16|[48四八]"
@@ -51,9 +49,12 @@ _BEFORE_CACHE = re.compile(rf"{_START}(?:({_CACHE_KEY})|({_CACHE_BITS}){_BIT})\s
 _CACHE_KEYS = {"4": "int4", "四": "int4", "8": "fp8", "八": "fp8", "16": "bf16"}
 _GGUF = re.compile(rf"{_START}((?:iq|q|tq)\d(?:_[a-z0-9]+)*){_END}")
 _BITS = re.compile(rf"{_START}([48四八]){_BIT}")
-_FORMAT = re.compile(rf"{_START}(int4|int8|fp8|bf16|fp16|awq|gptq|nvfp4|mxfp4){_END}")
+# Short for a file of so many bits; of 4 and 8 every engine has a format of its own.
+_SHORT_BITS = {"q4": "4", "q8": "8"}
+_SHORT_FILES = {"q2": "q2_k", "q3": "q3_k_m", "q5": "q5_k_m", "q6": "q6_k"}
+_FORMAT = re.compile(rf"{_START}(w4a16|w8a8|w8a16|int4|int8|fp8|bf16|fp16|awq|gptq|nvfp4|mxfp4){_END}")
 _USERS = re.compile(
-    rf"{_START}(\d+)\s*(?:concurrent\s+)?(?:users?{_END}|个?用户|路?并发|人)"
+    rf"{_START}(\d+)\s*(?:concurrent\s+)?(?:(?:{PEOPLE}){_END}|{PEOPLE_ZH})"
     rf"|(?:{_START}(?:users|concurrency)|并发数?|用户数?){_IS}(\d+){_END}"
 )
 _LENGTH = re.compile(
@@ -69,6 +70,7 @@ _COUNTED = re.compile(rf"{_START}({_COUNT})\s*(?:张卡?|块卡?|卡|(?:gpus?|ca
 _ENGINE = re.compile(
     rf"{_START}(?:on\s+)?(vllm|sglang|trt-?llm|tensorrt-?llm|llama\.?cpp|ollama|mlx(?:-lm)?|transformers)"
     r"(?![a-z0-9_.-])"
+    rf"(?:\s*(?:=+|@)?\s*v?(\d+\.\d+(?:\.\d+)*|(?<=\s)b\d{{4,5}}){_END})?"
 )
 _ENGINES: dict[str, EngineName] = {
     "trtllm": "trtllm",
@@ -102,21 +104,26 @@ class Terms:
     gguf: str = ""
     cache: str = ""
     engine: EngineName | None = None
+    release: str = ""  # of the engine
     devices: int | None = None
     layout: dict[str, int] = field(default_factory=dict)  # "tp", "pp", "ep", "dp"
     refused: list[str] = field(default_factory=list)  # terms out of any range, as typed
 
     def __post_init__(self) -> None:
         """Take every term out of the text; the order settles what a number counts."""
+        self.rest = with_digits(self.rest)
         self.first_token_s = self._seconds(_FIRST, "s")
         self.per_token_s = self._seconds(_EACH, "ms")
         if (rate := self._take(_RATE)) is not None:
             self.request_rate = self._within(float(_said(rate)), 1e-6, MOST_RATE, rate[0])
+        if self.per_token_s is None and (speed := self._take(_SPEED)) is not None:
+            self.per_token_s = self._per_token(float(_said(speed)), speed[0])
         self._lengths()
         if (cache := self._take(_CACHE) or self._take(_BEFORE_CACHE)) is not None:
             self.cache = _CACHE_KEYS.get(_said(cache), _said(cache))
         if (gguf := self._take(_GGUF)) is not None:
-            self.gguf = gguf[1]
+            self.weights = _SHORT_BITS.get(gguf[1], "")
+            self.gguf = "" if self.weights else _SHORT_FILES.get(gguf[1], gguf[1])
         for pattern in (_BITS, _FORMAT):
             if not self.weights and (found := self._take(pattern)) is not None:
                 self.weights = {"四": "4", "八": "8"}.get(found[1], found[1])
@@ -127,7 +134,7 @@ class Terms:
         while (part := self._take(_PART)) is not None:
             self.layout[part[1]] = int(part[2])
         if (engine := self._take(_ENGINE)) is not None:
-            self.engine = _ENGINES[re.sub(r"[.-]", "", engine[1])]
+            self.engine, self.release = _ENGINES[re.sub(r"[.-]", "", engine[1])], engine[2] or ""
         self.devices = self._devices()
 
     def _lengths(self) -> None:
@@ -154,6 +161,14 @@ class Terms:
         number, unit = float(found[1]), found[2] or customary
         seconds = number / 1000 if unit in ("ms", "毫秒") else number
         return self._within(seconds, 1e-4, 1e5, found[0])
+
+    def _per_token(self, rate: float, said: str) -> float | None:
+        """Seconds of a token at so many a second; cut, not rounded, so that it is no slower than was said."""
+        if self._within(rate, 0.1, _FASTEST, said) is None:
+            return None
+        milliseconds = 1000 / rate
+        step = 10.0 ** (math.floor(math.log10(milliseconds)) - 2)
+        return round(math.floor(milliseconds / step + 1e-9) * step / 1000, 9)
 
     def _tokens(self, number: str, said: str) -> int | None:
         tokens = round(parse_quantity(number, "tokens"))

@@ -34,7 +34,7 @@ def test_the_end_of_a_name_is_no_times_sign(text: str, scenario: Scenario) -> No
         ("rtx 4070 ti super 4 bit", ("RTX 4070 Ti SUPER", "AWQ INT4")),
         ("l40s qwen3-8b", ("Qwen3-8B", "L40S")),
         ("two 3090s qwen3-8b", ("Qwen3-8B", "2 × RTX 3090")),
-        ("4090×2 dsv3", ("DeepSeek-V3", "2 × RTX 4090")),
+        ("4090×2 dsv3", ("DeepSeek-V3", "2 × RTX 4090", "FP8 block 128")),
     ],
 )
 def test_devices_and_their_number_are_told_apart(
