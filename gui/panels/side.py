@@ -84,7 +84,7 @@ class Side(QObject):
         w.cards.selected.connect(self.select)
         w.ledger.selected.connect(self.select)
         w.tabs.selected.connect(self.select)
-        self._document.changed.connect(self.advising.drop)
+        self._document.changed.connect(self._on_changed)
         self._estimation.point_ready.connect(self._on_point)
         for shown in (
             self._estimation.curves_ready,
@@ -168,6 +168,10 @@ class Side(QObject):
         if self._missed:
             self._missed = False
             self.begin()
+
+    def _on_changed(self) -> None:
+        self.advising.drop()
+        self.panel.advice.hold()
 
     def _on_point(self, _point: Estimate, _revision: int) -> None:
         if self.advising.resting:

@@ -63,7 +63,6 @@ class AdviceItem(QWidget):
         """The numbers are older than the scenario."""
         if muted != self.muted:
             self.muted = muted
-            self.button.setEnabled(not muted)
             self.update()
 
     def _apply(self) -> None:

@@ -1,8 +1,11 @@
 """Changes that help, ranked, each with its computed effect."""
 
+import math
+import time
+
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QCursor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
 
 from core.planning.suggestion import Suggestion, lead
 from core.words import Words, counted
@@ -52,6 +55,8 @@ class AdviceView(QWidget):
         self._pointed: AdviceItem | None = None
         self._in_sight = 0
         self._stale = False
+        self._takeable = True  # they are those of the scenario that is set
+        self._taken_at = -math.inf  # s, when one was last applied
         self._changing = False
         self._focused = 0  # the suggestion whose button had the focus before it went
         self.setObjectName("advice")
@@ -100,6 +105,8 @@ class AdviceView(QWidget):
         ``searching``: others may come.  Where none has, only that is said.
         """
         same = self._searching and [*map(id, suggestions)] == [*map(id, self._suggestions)]
+        same = same and self._takeable
+        self._takeable = True
         self._suggestions, self._state, self._setting = suggestions, state, setting
         self._searching = searching
         if same and not self._stale:
@@ -122,6 +129,13 @@ class AdviceView(QWidget):
         """Whether there are symptoms to explain."""
         self.why.setVisible(offered)
 
+    def hold(self) -> None:
+        """The scenario has changed: until its own suggestions are there none can be taken."""
+        if self._takeable:
+            self._takeable = False
+            self._hold_focus()
+            self._enable()
+
     def set_stale(self, stale: bool) -> None:
         """The suggestions are older than the scenario: they are grey, and none can be taken."""
         self._stale = stale
@@ -129,7 +143,19 @@ class AdviceView(QWidget):
             self._hold_focus()
         for item in self.items:
             item.set_muted(stale)
+        self._enable()
         self.update(0, 0, self.width(), theme().px(HEAD))
+
+    def _enable(self) -> None:
+        for item in self.items:
+            item.button.setEnabled(self._takeable and not self._stale)
+
+    def _apply(self, suggestion: Suggestion) -> None:
+        """The second click of a double click would meet another suggestion at the same place."""
+        now = time.monotonic()
+        if (now - self._taken_at) * 1e3 > QApplication.doubleClickInterval():
+            self._taken_at = now
+            self.applied.emit(suggestion)
 
     def set_words(self, words: Words) -> None:
         """Speak another language."""
@@ -152,7 +178,7 @@ class AdviceView(QWidget):
             item = AdviceItem(self._list)
             item.pointed.connect(self._point)
             item.left.connect(self._leave)
-            item.applied.connect(self.applied)
+            item.applied.connect(self._apply)
             item.button.installEventFilter(self)
             self._items.append(item)
         for index, item in enumerate(self._items):
@@ -162,6 +188,7 @@ class AdviceView(QWidget):
                 item.set_content(self._suggestions[index], texts[index], w("advice.apply"), spoken)
                 item.set_muted(self._stale)
             item.setVisible(index < len(texts))
+        self._enable()
         nothing = ""
         if not texts and self._state:
             nothing = w("advice.none" if self._state == "good" else "advice.none_helps")

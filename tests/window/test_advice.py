@@ -215,6 +215,46 @@ def test_old_suggestions_cannot_be_taken_and_the_head_says_why(complete: MainWin
     assert advice.count_text() != Words("en")("plots.updating")
 
 
+def test_suggestions_of_before_an_edit_cannot_be_taken(
+    qtbot: QtBot, complete: MainWindow, side: Side
+) -> None:
+    """From the edit on, long before they turn grey."""
+    advice, suggestion = side.panel.advice, side.advice[0]
+    with qtbot.waitSignal(side.advising.ready, timeout=30_000):
+        complete.document.set_value("workload.prompt_tokens", 7000)
+        edited = complete.document.scenario
+        assert advice.items and not any(item.button.isEnabled() for item in advice.items)
+        assert not any(item.muted for item in advice.items)
+        qtbot.mouseClick(advice.items[0].button, Qt.MouseButton.LeftButton)
+        side.set_words(Words("zh_CN"))
+        assert not advice.items[0].button.isEnabled()
+    assert complete.document.scenario == edited
+    assert side.advice[0] is not suggestion
+    assert all(item.button.isEnabled() for item in advice.items)
+
+
+def test_a_double_click_takes_one_suggestion(qtbot: QtBot, complete: MainWindow, side: Side) -> None:
+    """Its second click may meet the next first suggestion at the same place."""
+    usual = QApplication.doubleClickInterval()
+    stack = complete.document.undo_stack
+    before = stack.index()
+
+    def first_can_be_taken() -> bool:
+        return not side.advising.busy and side.panel.advice.items[0].button.isEnabled()
+
+    try:
+        QApplication.setDoubleClickInterval(600_000)
+        for _click in range(2):
+            qtbot.waitUntil(first_can_be_taken, timeout=30_000)
+            qtbot.mouseClick(side.panel.advice.items[0].button, Qt.MouseButton.LeftButton)
+        assert stack.index() == before + 1
+        QApplication.setDoubleClickInterval(0)
+        qtbot.mouseClick(side.panel.advice.items[0].button, Qt.MouseButton.LeftButton)
+        assert stack.index() == before + 2
+    finally:
+        QApplication.setDoubleClickInterval(usual)
+
+
 def test_what_is_scrolled_below_the_pointer_is_shown(
     complete: MainWindow, side: Side, monkeypatch: pytest.MonkeyPatch
 ) -> None:
