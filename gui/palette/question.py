@@ -32,6 +32,7 @@ from gui.forms.consequences import (
     preset_changes,
 )
 from gui.forms.layouts import Layout, layout_of
+from gui.palette.names import bare, holds
 from gui.palette.numerals import NUMBERS
 from gui.palette.precision import OWN_FILES, formats, is_narrow_cache, placed
 from gui.palette.terms import MOST_DEVICES, Terms
@@ -40,11 +41,10 @@ Step = Callable[[Scenario], Changes]
 Parts = list[tuple[str, Step]]
 _LONGEST_NAME = 4  # words of a device's name
 _LONGEST_MODEL = 8
-_LEAST_WITHIN = 2  # letters of a word up to which it must be a whole part of a name
 # Words of a sentence around the names.
 _FILLING = re.compile(
     "a|an|the|on|in|of|at|for|with|and|to|does|do|it|is|fit|fits|run|runs|will|can|gpu|gpus|cards?|each|tokens?"
-    "|[/+&|]+|(?:在|上|下|用|能|吗|放|跑|运行|和|每|个|人|张|卡|的|部署|推理|多少|几|上下文|长度)+"
+    "|[-–—_/+&|:=~]+|(?:在|上|下|用|能|吗|放|跑|运行|和|每|个|人|张|卡|的|部署|推理|多少|几|上下文|长度)+"
 )
 _BETWEEN = re.compile(r"(?<=[\w.+-])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])(?=[a-z0-9])")
 _MARKS = re.compile(r"[?？,，。;；、：!！()（）]")
@@ -209,10 +209,6 @@ def _target_parts(terms: Terms, words: Words) -> Parts:
     return found
 
 
-def _bare(name: str) -> str:
-    return re.sub(r"[\s_-]", "", name.lower())
-
-
 def _device(left: list[str], shelf: Catalogue) -> tuple[Accelerator | None, int | None, list[str]]:
     """The device that words in a row name, how many of it, and the words that are left."""
     for size in range(min(_LONGEST_NAME, len(left)), 0, -1):
@@ -232,7 +228,7 @@ def _device(left: list[str], shelf: Catalogue) -> tuple[Accelerator | None, int 
 
 
 def _named_device(said: list[str], shelf: Catalogue) -> Accelerator | None:
-    wanted = [_bare(word) for word in said]
+    wanted = [bare(word) for word in said]
     if any(len(word) < 2 or (word.isdecimal() and len(word) < 3) for word in wanted):
         return None
     if _FILLING.fullmatch(said[0]) or _FILLING.fullmatch(said[-1]):
@@ -240,7 +236,7 @@ def _named_device(said: list[str], shelf: Catalogue) -> Accelerator | None:
     if not any(c.isdigit() for c in "".join(wanted)):
         return None  # "rtx" alone names none
     hits = shelf.search_accelerators(" ".join(said))
-    return next((hit for hit in hits if all(word in _bare(hit.name) for word in wanted)), None)
+    return next((hit for hit in hits if all(word in bare(hit.name) for word in wanted)), None)
 
 
 def _model(left: list[str], shelf: Catalogue) -> tuple[Model | None, tuple[str, ...]]:
@@ -254,32 +250,24 @@ def _model(left: list[str], shelf: Catalogue) -> tuple[Model | None, tuple[str, 
 
 
 def _named_model(said: list[str], shelf: Catalogue) -> Model | None:
-    wanted = [_bare(word) for word in said]
+    wanted = [bare(word) for word in said]
     if all(len(word) < 2 for word in wanted):
         return None
     query = " ".join(said)
     found = shelf.search_models(query)
-    hits = [hit for hit in found if _bare(query) in map(_bare, hit.aliases)]  # "dsv3"
-    hits = hits or [hit for hit in found if all(_names(word, hit.name) for word in wanted)]
+    hits = [hit for hit in found if bare(query) in map(bare, hit.aliases)]  # "dsv3"
+    hits = hits or [hit for hit in found if all(holds(hit.name, word) for word in wanted)]
     if not hits and any(is_size(word) for word in said):
         # "671b" is in no name; the catalogue knows the size.
         hits = [
             hit
             for hit in shelf.search_models(query, mend=False)
-            if all(_names(word, hit.name) or is_size(word) for word in wanted)
+            if all(holds(hit.name, word) or is_size(word) for word in wanted)
         ]
     try:
         return shelf.model(hits[0].id) if hits else None
     except InferometerError:
         return None
-
-
-def _names(word: str, name: str) -> bool:
-    """Whether a model's name holds a word; one or two letters are no part of just any word."""
-    if len(word) > _LEAST_WITHIN:
-        return word in _bare(name)
-    before, after = ("[0-9]" if end.isdecimal() else "[a-z]" for end in (word[0], word[-1]))
-    return re.search(rf"(?<!{before}){re.escape(word)}(?!{after})", name.lower()) is not None
 
 
 def _hardware_text(device: Accelerator, count: int | None) -> str:

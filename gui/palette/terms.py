@@ -132,7 +132,8 @@ class Terms:
         if self.prompt_tokens is None and (length := self._take(_LENGTH)) is not None:
             self.prompt_tokens = self._tokens(_said(length), length[0])
         while (part := self._take(_PART)) is not None:
-            self.layout[part[1]] = int(part[2])
+            if (size := self._count(part[2], MOST_DEVICES, part[0])) is not None:
+                self.layout[part[1]] = size
         if (engine := self._take(_ENGINE)) is not None:
             self.engine, self.release = _ENGINES[re.sub(r"[.-]", "", engine[1])], engine[2] or ""
         self.devices = self._devices()
