@@ -180,7 +180,7 @@ def starts(scenario: Scenario) -> bool:
     plan = plan_memory(scenario)
     if not _load_fits(scenario, plan):
         return False
-    if not queues(scenario) or not refuses_long(scenario):
+    if not refuses_long(scenario):
         return True
     return plan.demand.reserved_bytes(scenario.engine.longest_request, plan.batched_tokens) <= plan.pool
 
@@ -194,10 +194,10 @@ def _load_fits(scenario: Scenario, plan: MemoryPlan) -> bool:
 def refuses_long(scenario: Scenario) -> bool:
     """Whether the engine does not start where one request of max_model_len exceeds its pool.
 
-    SGLang starts and turns away what exceeds its pool (scheduler.py, max_req_len); MLX and
-    Transformers reserve nothing.
+    SGLang starts and turns away what exceeds its pool (scheduler.py, max_req_len); MLX, Transformers and
+    the plain formulas reserve nothing.
     """
-    return scenario.engine.name not in ("sglang", "mlx", "transformers")
+    return scenario.engine.name not in ("sglang", "mlx", "transformers", "textbook")
 
 
 def _first_that_fits(scenario: Scenario, candidates: Iterator[tuple[Change, ...]]) -> tuple[Change, ...]:

@@ -21,6 +21,20 @@ def free_tokens(users: Any, length: Any) -> Any:
     return np.where(np.equal(users, NO_LIMIT), _NO_TOKEN_LIMIT, users * length)
 
 
+def filled_between(users: FloatArray, caches: Any, each: Any, common: Any) -> FloatArray:
+    """Whole bytes of the fullest of ``caches`` with a mean number of users: as ``MemoryPlan.cache_bytes``.
+
+    What all share appears with the first request.
+    """
+
+    def filled(count: FloatArray) -> FloatArray:
+        return as_array(np.ceil(count / caches) * each + np.minimum(count, 1.0) * common)
+
+    below = np.floor(users)
+    low, high = filled(below), filled(np.ceil(users))
+    return as_array(low + np.ceil((users - below) * (high - low)))
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
     """One device of a replica, bytes.
@@ -92,13 +106,8 @@ class MemoryPlan:
         prefixes = np.minimum(prefix, length)
         each = self.demand.request_bytes(length, prefixes)
         common = self.demand.shared_bytes(length, prefixes)
-        below = np.floor(count)
-        caches = self.replicas * self.copies
-        low, high = np.ceil(below / caches), np.ceil(np.ceil(count) / caches)
-        part = count - below
-        requests = low + part * (high - low)
-        # The common pages appear with the first request.
-        cache = np.maximum(requests * each + np.minimum(count, 1.0) * common, float(self.least_cache))
+        filled = filled_between(count, self.replicas * self.copies, each, common)
+        cache = np.maximum(filled, float(self.least_cache))
         if self.most_cache is not None:
             cache = np.minimum(cache, float(self.most_cache))
         # Where the bytes of a request do not depend on its length the axis of lengths is still there.

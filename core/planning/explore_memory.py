@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.memory.build import plan_memory
 from core.memory.capacity import refuses_long
 from core.memory.demand import CacheDemand
-from core.memory.plan import NO_LIMIT, MemoryPlan, free_tokens
+from core.memory.plan import NO_LIMIT, MemoryPlan, filled_between, free_tokens
 from core.memory.sizes import Sizes
 from core.memory.vllm import Variants
 from core.quantities import FloatArray
@@ -168,10 +168,7 @@ def memory_of_each(
     # A prefix differs from cell to cell, which ``needed_over`` takes as one number: the same rule here.
     def needed(users: FloatArray) -> FloatArray:
         users = np.minimum(users, caches * plans.slots)
-        below = np.floor(users)
-        low, high = np.ceil(below / caches), np.ceil(np.ceil(users) / caches)
-        requests = low + (users - below) * (high - low)
-        cache = requests * each + np.minimum(users, 1.0) * common
+        cache = filled_between(users, caches, each, common)
         return np.asarray(np.clip(cache, plans.least, plans.ceiling) + plans.fixed)
 
     one_fits = needed(np.ones_like(tokens)) <= plans.budget

@@ -301,3 +301,28 @@ def test_users_without_a_slot_take_no_memory(base, engine, pair):
     assert compare(scenario, explore(scenario, x, y, "memory_per_device"), 60)
     two = with_values(scenario, {"workload.users": 2})
     assert estimate(scenario).ledger.needed_bytes == estimate(two).ledger.needed_bytes
+
+
+@pytest.mark.parametrize("gb", [5.2, 6.0, 8.0, 12.0, 24.0])
+def test_plain_formulas_hold_as_many_of_the_arrivals_as_have_room(gb):
+    """Nothing is reserved for the longest request: where it has no room, the others still have some."""
+    card = Scenario(model=load_model("qwen3-8b"), accelerator=load_accelerator("RTX 4090"))
+    work = {"workload.load": "requests", "workload.request_rate": 20.0, "workload.output_tokens": 300}
+    scenario = with_values(card, {"engine.name": "textbook", "precision.weights": "int4", **work})
+    x, y = Axis("accelerator.memory_gb_nominal", (gb,)), Axis("workload.prompt_tokens", (100,))
+    point = estimate(y.apply(x.apply(scenario, 0), 0))
+    assert explore(scenario, x, y, "memory_per_device").values[0, 0] == point.ledger.needed_bytes
+
+
+def test_bytes_of_a_mean_number_of_requests_are_whole():
+    """Between two numbers of requests the fraction of a byte is a whole one, as in the ledger."""
+    model = load_model("HuggingFaceTB/SmolLM2-135M-Instruct")
+    card = Scenario(model=model, accelerator=load_accelerator("RTX 4090"))
+    work = {"workload.load": "requests", "workload.request_rate": 3.0, "workload.output_tokens": 300}
+    scenario = with_values(card, {**LLAMA, "precision.kv_cache": "q5_0", **work})
+    x, y = Axis("workload.prompt_tokens", (450, 610)), Axis("precision.kv_cache", ("q4_0", "q5_1"))
+    grid = explore(scenario, x, y, "memory_per_device")
+    for row in range(2):
+        for column in range(2):
+            point = estimate(y.apply(x.apply(scenario, column), row))
+            assert grid.values[row, column] == point.ledger.needed_bytes
