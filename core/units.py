@@ -217,6 +217,17 @@ def show_limit(seconds: float) -> Shown:
     return Shown(bare(shown.number), shown.unit)
 
 
+def show_late(seconds: float, limit: float) -> Shown:
+    """A time beyond a limit, with as many digits as tell the two apart: 50.02 ms beside 50 ms."""
+    shown, other = show_time(seconds), show_time(limit)
+    if not seconds > limit or shown != other:
+        return shown
+    size = ({name: length for name, length, _ in _DURATIONS} | dict([_LONGEST]))[shown.unit]
+    digits = (f"{seconds / size:,.{decimals}f}" for decimals in range(1, 7))
+    apart = (text for text in digits if bare(text) != bare(other.number))
+    return Shown(next(apart, shown.number), shown.unit)
+
+
 def show_bytes(count: float, unit: str = "") -> Shown:
     """Bytes in the unit in which memory is shown, or in GiB or GB where it is given.
 

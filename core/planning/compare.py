@@ -1,9 +1,9 @@
 """Scenarios side by side: which inputs differ, and the results with their distance from a baseline."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -11,38 +11,27 @@ from core.explain.ledger_names import taken_at_start
 from core.explain.link_names import link_said
 from core.explain.verdict import CANNOT_RUN, missed_targets
 from core.memory.ledger import LINE_ORDER
-from core.planning.cost import Prices, running_cost
+from core.planning.cost import Basis, Prices, basis_of, on_one_basis, running_cost, told_of
 from core.planning.hardware_moves import price_of
+from core.planning.input_texts import shown_input
 from core.results import Estimate
 from core.spec.accelerator import Accelerator
 from core.spec.base import field_meta
-from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
 from core.units import (
     Shown,
     memory_size,
     memory_unit,
     show_count,
+    show_late,
     show_power,
     show_time,
-    show_tokens,
     three_digits,
 )
 from core.words import Phrase
 
 Section = Literal["inputs", "results", "memory", "cost"]
 MOST_SERIES = 12
-_CHOICES = {
-    "engine.name": "choices.engines",
-    "workload.load": "choices.load",
-    "speculative.kind": "choices.drafts",
-    "engine.backend": "choices.backends",
-}
-# How many ways the model is divided: "TP 2" as in the form, not a bare number.
-_DEGREES = {
-    "deployment.tensor_parallel": ("choices.tp", "degree"),
-    "deployment.pipeline_parallel": ("choices.pp", "stages"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +63,16 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table.  ``key`` is a scenario path or the key of a quantity."""
+    """One line of the table.  ``key`` is a scenario path or the key of a quantity.
+
+    ``told``: what its numbers rest on, where the name does not say it all.
+    """
 
     section: Section
     key: str
     name: Phrase
     cells: tuple[Cell, ...]
+    told: Phrase | None = None
 
     @property
     def differs(self) -> bool:
@@ -204,41 +197,6 @@ def shown_of(scenario: Scenario, path: str) -> Shown | Phrase:
     return shown_input(path, value)
 
 
-def shown_input(path: str, value: object) -> Shown | Phrase:
-    """An input as a person reads it."""
-    if value is None or (path == "engine.calibration" and not value):
-        return Phrase("compare.none")
-    if path in _CHOICES:
-        return Phrase(f"{_CHOICES[path]}.{value}")
-    if isinstance(value, bool):
-        # The field is shown as its opposite: CUDA graphs on or off.
-        on = not value if path == "engine.enforce_eager" else value
-        return Phrase("choices.on" if on else "choices.off")
-    if path == "precision.weights" and value in WEIGHT_FORMATS:
-        return Shown(WEIGHT_FORMATS[str(value)].label, "")
-    if path == "precision.kv_cache" and value in CACHE_FORMATS:
-        return Shown(CACHE_FORMATS[str(value)].label, "")
-    if path in _DEGREES and value:
-        key, name = _DEGREES[path]
-        return Phrase(key, {name: str(value)})
-    if path == "deployment.link":
-        return Phrase(f"compare.links.{value}")
-    if isinstance(value, int | float):
-        part, _, name = path.partition(".")
-        unit = (
-            field_meta(type(Scenario.model_fields[part].get_default(call_default_factory=True)), name).unit
-            if name
-            else ""
-        )
-        if unit == "tokens":
-            return Shown(show_tokens(value), "tok")
-        if unit == "1":
-            return Shown(f"{value:.2f}", "")
-        text = show_count(value) if float(value).is_integer() else three_digits(value)
-        return Shown(text, "" if unit == "users" else unit)
-    return Shown(str(_plain(value)), "")
-
-
 def _quantities(point: Estimate) -> dict[str, tuple[float | None, Shown, bool]]:
     """Value in SI units, as shown, and whether lower is better."""
     speed, capacity = point.speed, point.capacity
@@ -285,8 +243,10 @@ def _states(point: Estimate) -> dict[str, Literal["meets", "misses"]]:
 
 
 def _results(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
-    values = [_quantities(point) for point in points]
     states = [_states(point) for point in points]
+    values = [_quantities(point) for point in points]
+    for point, found, state in zip(points, values, states, strict=True):
+        _tell_late(point.scenario, found, state)
     rows = []
     for key in values[baseline]:
         base = values[baseline][key][0]
@@ -296,6 +256,21 @@ def _results(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
         )
         rows.append(Row("results", key, Phrase(f"compare.results.{key}"), cells))
     return tuple(rows)
+
+
+def _tell_late(
+    scenario: Scenario, found: dict[str, tuple[float | None, Shown, bool]], states: Mapping[str, str]
+) -> None:
+    """A time that misses its target is not shown as the target itself."""
+    each = scenario.targets.time_per_output_token_ms
+    limits = {
+        "time_to_first_token": scenario.targets.time_to_first_token_s,
+        "time_per_output_token": None if each is None else each / 1e3,
+    }
+    for key, limit in limits.items():
+        value, _, lower = found[key]
+        if states.get(key) == "misses" and value is not None and limit is not None:
+            found[key] = (value, show_late(value, limit), lower)
 
 
 def _cell(
@@ -356,7 +331,13 @@ _MONEY: tuple[tuple[str, str], ...] = (
 )
 
 
+_HOURLY = ("per_hour", "per_million")  # rent, or the price over a lifetime and electricity
+
+
 def _cost(points: tuple[Estimate, ...], baseline: int, prices: Prices | None) -> tuple[Row, ...]:
+    basis: Basis | None = None
+    if prices is None:
+        points, basis = on_one_basis(points)
     money = [cost_values(point, prices) for point in points]
     rows = []
     for key, text in _MONEY:
@@ -371,8 +352,27 @@ def _cost(points: tuple[Estimate, ...], baseline: int, prices: Prices | None) ->
             elif value is not None:
                 shown = Shown(text.format(value), "") if text else Shown(three_digits(value), "J/token")
             cells.append(_cell(index != baseline, (value, shown, True), values[baseline]))
-        rows.append(Row("cost", key, Phrase(f"compare.results.{key}"), tuple(cells)))
+        name, told = Phrase(f"compare.results.{key}"), None
+        if key in _HOURLY and basis is not None:
+            told = told_of(basis)
+            if basis == "mixed":
+                cells = _marked(cells, points, baseline)
+            else:
+                name = Phrase(f"compare.costs.{basis}_{key}")
+        rows.append(Row("cost", key, name, tuple(cells), told))
     return tuple(rows)
+
+
+def _marked(cells: Sequence[Cell], points: Sequence[Estimate], baseline: int) -> list[Cell]:
+    """Each cell with its basis; what is bought and what is rented have no distance."""
+    found, own = [], basis_of(points[baseline])
+    for cell, point in zip(cells, points, strict=True):
+        basis = basis_of(point)
+        amount = Phrase(f"compare.costs.{basis}", {"amount": cell.shown})
+        shown = cell.shown if cell.value is None else amount
+        apart: dict[str, Any] = {} if basis == own else {"change": None, "better": None}
+        found.append(replace(cell, shown=shown, **apart))
+    return found
 
 
 def cost_values(point: Estimate, prices: Prices | None = None) -> dict[str, float | None]:

@@ -16,23 +16,34 @@ _TIMES = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
 def names_of(
     scenarios: Sequence[Scenario], given: Sequence[str], words: Words, short: bool = False
 ) -> list[str]:
-    """A name for each: the one given, or the GPUs and up to two things that set it apart from the first.
+    """A name for each: the one given, or the GPUs (and the model where there are several).
 
-    ``short`` leaves the GPUs out where other things set it apart.
+    So a pinned one keeps its name when the first, which is under edit, becomes another.  Only what would
+    be called the same has added what tells it from those; ``short`` leaves out all but that.
     """
     parts = [_parts(scenario, words) for scenario in scenarios]
     several = len({one["model"] for one in parts}) > 1
+    plain = [words.listed([one["model"], one["gpus"]] if several else [one["gpus"]]) for one in parts]
     names = []
-    for own, one in zip(given, parts, strict=True):
-        apart = [key for key in one if one[key] and one[key] != parts[0][key] and key != "model"]
-        if "gpus" in apart:
-            apart = [key for key in apart if key not in ("gpus", "parallel")]
-            apart = ["gpus", *apart]
-        elif not (short and apart):
-            apart = ["gpus", *apart]
-        apart = (["model"] if several else []) + apart[:_MOST_PARTS]
-        names.append(own or words.listed(one[key] for key in apart))
+    for index, (own, name, one) in enumerate(zip(given, plain, parts, strict=True)):
+        alike = [other for other, its in zip(parts, plain, strict=True) if its == name]
+        apart = _apart(one, alike) if index else []
+        names.append(own or words.listed(apart if short and apart else [name, *apart]))
     return names
+
+
+def _apart(one: dict[str, str], others: Sequence[dict[str, str]]) -> list[str]:
+    """As few parts as tell it from the others."""
+    found: list[str] = []
+    left = [other for other in others if other != one]
+    while left and len(found) < _MOST_PARTS:
+        told = {key: sum(other[key] != one[key] for other in left) for key in one if one[key]}
+        best = max(told, key=lambda key: told[key])
+        if not told[best]:
+            break
+        found.append(best)
+        left = [other for other in left if other[best] == one[best]]
+    return [one[key] for key in one if key in found]
 
 
 def _parts(scenario: Scenario, words: Words) -> dict[str, str]:

@@ -4,15 +4,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from core.planning.compare import Row
 from core.words import Words
 from gui import icons
 from gui.contents.compare import cell_text, row_name
 from gui.theme import Role, manager, theme
+from gui.tips import plain
 from gui.widgets import paint
 from gui.widgets.series_card import letter_plate
 
@@ -35,14 +36,15 @@ class _Line:
     changes: tuple[str, ...] = ()
 
 
+COST = "cost_per_million_tokens"
 # Numbers of the table whose working ends under another name.
 _WORKINGS = {
     "needed": "memory_per_device",
     "budget": "concurrent_users",
     "power": "energy_per_token",
     "energy": "energy_per_token",
-    "per_hour": "cost_per_million_tokens",
-    "per_million": "cost_per_million_tokens",
+    "per_hour": COST,
+    "per_million": COST,
 }
 
 
@@ -220,6 +222,19 @@ class DifferenceTable(QAbstractScrollArea):
             self._hovered = index
             self.viewport().update()
 
+    def told_at(self, y: float) -> str:
+        """What the numbers of a row rest on; "" where its name says it all."""
+        index = self._at(y)
+        row = self._lines[index].row if index >= 0 else None
+        return self._words.phrase(row.told) if row is not None and row.told is not None else ""
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """A tip for such a row."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            QToolTip.showText(event.globalPos(), plain(self.told_at(event.pos().y())), self)
+            return True
+        return super().viewportEvent(event)
+
     def leaveEvent(self, event: object) -> None:
         """No row any more."""
         self._hovered = -1
@@ -261,7 +276,8 @@ class DifferenceTable(QAbstractScrollArea):
         self.current = index
         line = self._lines[index]
         told = [f"{mark} {text}" for mark, text in zip(self._letters, line.texts, strict=True)]
-        self.setAccessibleDescription(f"{line.title}: {', '.join(told)}")
+        rests = "" if line.row is None or line.row.told is None else self._words.phrase(line.row.told)
+        self.setAccessibleDescription(f"{line.title}: {', '.join(told)} {rests}".strip())
         high, top = theme().px(_ROW), index * theme().px(_ROW)
         bar, room = self.verticalScrollBar(), self.viewport().height() - theme().px(_HEAD)
         if top < bar.value():

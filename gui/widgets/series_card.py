@@ -41,6 +41,7 @@ class Head:
     line: str
     told: str = ""  # the tooltip
     baseline: bool = False
+    alone: bool = False  # nothing stands beside it
 
 
 class SeriesCard(QWidget):
@@ -258,18 +259,13 @@ class SeriesCard(QWidget):
             )
             letter_plate(painter, QPointF(t.px(11), first.center().y() - t.px(9)), head.letter, head.index)
             left, right = t.px(38), self._more.x() - 4
-            if head.baseline:
-                text = self._words("compare.baseline")
+            text = self.tag(right - left)
+            if text:
                 room = QRectF(left, first.top(), right - left, first.height())
-                taken = paint.width(t.font("caption"), text)
-                name = paint.width(t.font("body_semibold"), head.name)
-                if name + taken + 8 <= room.width() or not self.low:
-                    paint.text(painter, room, text, t.font("caption"), t.ink3, paint.RIGHT)
-                    right -= round(taken) + 8
-                else:  # no room for the word: the edge of what is chosen, as on the cards of Estimate
-                    painter.fillRect(
-                        QRectF(t.px(11), self.height() - 3, self.width() - t.px(22), 2), t.accent
-                    )
+                right -= round(paint.text(painter, room, text, t.font("caption"), t.ink3, paint.RIGHT)) + 8
+            if head.baseline and self._words("compare.baseline") not in text:
+                # No room for the word: the edge of what is chosen, as on the cards of Estimate.
+                painter.fillRect(QRectF(t.px(11), self.height() - 3, self.width() - t.px(22), 2), t.accent)
             box = QRectF(left, first.top(), max(0, right - left), first.height())
             paint.text(painter, box, self.name_within(box.width()), t.font("body_semibold"), t.ink)
             if not self.low:
@@ -277,6 +273,18 @@ class SeriesCard(QWidget):
                 line_sample(painter, t.px(10), middle, t.px(20), head.index)
                 box = QRectF(left, middle - t.px(10), self.width() - left - t.px(10), t.px(20))
                 paint.text(painter, box, head.line, t.font("body"), t.ink2)
+
+    def tag(self, room: float) -> str:
+        """What is said beside the name: which one is under edit, and, where it has room, the baseline."""
+        words, head, t = self._words, self.head, theme()
+        # In a tall card that is both the line below says that it is as it is now.
+        now = head.key == 0 and not head.alone and not (head.baseline and not self.low)
+        told = [words("compare.now")] if now else []
+        if not head.baseline:
+            return "".join(told)
+        both = words("plots.legend_mark").join([*told, words("compare.baseline")])
+        taken = paint.width(t.font("caption"), both) + paint.width(t.font("body_semibold"), head.name) + 8
+        return both if taken <= room or not self.low else "".join(told)
 
     def name_within(self, room: float) -> str:
         """The name as it has room: without words that the names of other cards have too."""

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from core.errors import InferometerError
 from core.planning.compare import difference_table, headline
+from core.planning.cost import on_one_basis
 from core.planning.curves import WorkloadCurves
 from core.results import Estimate
 from core.words import Words
@@ -21,8 +22,8 @@ from gui.icons import beside, beside_size
 from gui.pinned import Pin, letter
 from gui.sheets.sheet import Text
 from gui.theme import manager, theme
-from gui.widgets.difference_table import DifferenceTable
-from gui.widgets.series_card import GAP, MOST_TALL, Head, SeriesRow
+from gui.widgets.difference_table import COST, DifferenceTable
+from gui.widgets.series_card import GAP, Head, SeriesRow
 from gui.workspaces.heading import Heading
 from gui.workspaces.parts import Ground
 
@@ -163,7 +164,7 @@ class CompareWorkspace(QWidget):
         points = self._points()
         given = ["", *(pin.name for pin, _ in self._pins())]
         scenarios = [point.scenario for point in points]
-        return names_of(scenarios, given[: len(points)], self._words, short=len(points) > MOST_TALL)
+        return names_of(scenarios, given[: len(points)], self._words)
 
     def _letters(self) -> list[str]:
         return [letter(index) for index in range(len(self._points()))]
@@ -199,7 +200,7 @@ class CompareWorkspace(QWidget):
                 line = line_of(point.scenario, base, words)
             told = "" if index == baseline else differences(point.scenario, base, words)
             marked = index == baseline and not alone
-            heads.append(Head(keys[index], letters[index], index, name, line, told, marked))
+            heads.append(Head(keys[index], letters[index], index, name, line, told, marked, alone))
         self.cards.show_heads(heads)
         self.body.title.setText(
             words(
@@ -299,7 +300,9 @@ class CompareWorkspace(QWidget):
 
     def _unfold(self, key: str, column: int, place: QPoint) -> None:
         """The working of a number of one of the scenarios."""
-        points = self._points()
+        points: Sequence[Estimate] = self._points()
+        if key == COST:  # as the table has it: all bought, or all rented
+            points, _ = on_one_basis(points)
         if 0 <= column < len(points):
             from gui.widgets.working_popover import WorkingPopover
 

@@ -7,6 +7,7 @@ from core.estimator import estimate
 from core.explain.link_names import link_said
 from core.files import scenario_file
 from core.planning.compare import changed_inputs, cost_values, difference_table, headline, summary_of
+from core.planning.cost import running_cost
 from core.spec.change import with_values
 from core.words import Phrase, Words
 
@@ -91,6 +92,44 @@ def test_cost_of_a_million_tokens(estimates):
     money, speed = cost_values(estimates[0]), estimates[0].speed
     expected = money["per_hour"] / 3600 / speed.output_throughput.expected * 1e6
     assert money["per_million"] == pytest.approx(expected)
+
+
+def priced(scenario, bought, rented):
+    changes = {"accelerator.price_usd": bought, "accelerator.cloud_usd_per_hour": rented}
+    return estimate(with_values(scenario, changes))
+
+
+@pytest.mark.parametrize(
+    ("prices", "basis"),
+    [
+        (((30_000, 3.27), (15_000, None)), "bought"),
+        (((30_000, 3.27), (15_000, 2.0)), "bought"),
+        (((None, 3.27), (15_000, 2.0)), "rented"),
+        (((30_000, None), (15_000, None), (None, None)), "bought"),
+    ],
+)
+def test_costs_beside_each_other_are_of_one_kind(scenario, prices, basis):
+    points = [priced(scenario, *one) for one in prices]
+    rows = rows_of(points, only_differences=False)
+    for key in ("per_hour", "per_million"):
+        row = rows[("cost", key)]
+        assert row.name.key == f"compare.costs.{basis}_{key}"
+        assert WORDS.phrase(row.told).startswith(f"As if all of it were {basis}")
+    for cell, point, (bought, rented) in zip(rows[("cost", "per_hour")].cells, points, prices, strict=True):
+        watts = running_cost(point).watts
+        hour = {"rented": rented, "bought": bought and bought / (3 * 8766) + watts / 1000 * 0.15}[basis]
+        assert cell.value == (None if hour is None else pytest.approx(hour))
+    assert rows[("cost", "per_hour")].cells[1].change_said is not None
+
+
+def test_costs_of_two_kinds_are_marked_and_have_no_percentage(scenario):
+    points = [priced(scenario, *one) for one in ((None, 3.27), (15_000, None), (None, 2.0))]
+    for key in ("per_hour", "per_million"):
+        row = rows_of(points, only_differences=False)[("cost", key)]
+        ends = [WORDS.phrase(cell.shown).split(" ")[-1] for cell in row.cells]
+        assert ends == ["rented", "bought", "rented"]
+        assert row.cells[1].change is None and row.cells[1].better is None and row.cells[2].change < 0
+        assert "no percentage" in WORDS.phrase(row.told)
 
 
 def test_the_headline_names_the_fastest(estimates):
