@@ -22,6 +22,7 @@ from core.planning.hardware_moves import (
     price_of,
     smallest_move,
 )
+from core.planning.latent_moves import latent_moves
 from core.planning.moves import cheap_moves
 from core.planning.suggestion import Effect, EffectKey, Move, Purpose, Suggestion
 from core.planning.together import cheapest_devices, sets_of_changes
@@ -117,6 +118,7 @@ def _moves(point: Estimate) -> Iterator[Move]:
     yield from smallest_move(point)
     yield from cheap_moves(point)
     yield from layout_moves(point)
+    yield from latent_moves(point)
     if point.verdict.state != "good":
         setting = setting_move(point.scenario)
         if setting is not None:

@@ -77,7 +77,7 @@ def lead(state: str, suggestions: tuple[Suggestion, ...], searching: bool = Fals
     fixes = [one.key for one in suggestions if one.purpose == "fixes"]
     if any(key not in TOGETHER for key in fixes):
         return None
-    if not fixes and any(one.fits and not one.estimate.verdict.missed for one in suggestions):
+    if not fixes and any(one.fits and not {*one.estimate.verdict.missed, *one.missed} for one in suggestions):
         return Phrase("advice.not_all_at_once")  # no target asks for what is left
     if not fixes:
         return Phrase("advice.still_looking" if searching else "advice.nothing_reaches")

@@ -96,6 +96,7 @@ class Side(QObject):
         self.advising.late.connect(self._on_late)
         panel.advice.pointed.connect(self._point)
         panel.advice.applied.connect(self.apply)
+        panel.advice.explain.connect(self._explain)
         panel.advice.why_asked.connect(self.explain_symptoms)
         panel.advice.search_asked.connect(w.search_asked)
         panel.derivation.chosen.connect(self.select)

@@ -9,6 +9,8 @@ from core.words import Words
 
 _ROWS = 2  # effects on show; one more where the change itself misses a target
 _NONE = "—"
+# Settings whose names few know, and the word of the glossary that explains them.
+_WORDS = {"attention_data_parallel": "dp_attention", "expert_parallel": "expert_parallel"}
 _TIMES = ("time_to_first_token", "time_per_output_token")
 
 
@@ -31,6 +33,8 @@ class SuggestionText:
     note: str  # what it costs
     tip: str
     spoken: str
+    entry: str = ""  # word of the glossary that the title needs
+    word: str = ""  # its name
 
 
 def suggestion_text(suggestion: Suggestion, words: Words) -> SuggestionText:
@@ -48,7 +52,15 @@ def suggestion_text(suggestion: Suggestion, words: Words) -> SuggestionText:
     spoken = words(
         "side.suggestion", title=title, purpose=purpose, effects=words("side.list_mark").join(told)
     )
-    return SuggestionText(title, every[:count], note, tip, spoken)
+    entry = _entry(suggestion)
+    word = words(f"glossary.{entry}.name") if entry else ""
+    return SuggestionText(title, every[:count], note, tip, spoken, entry, word)
+
+
+def _entry(suggestion: Suggestion) -> str:
+    """The word for what is turned on."""
+    on = {change.path.rpartition(".")[2] for change in suggestion.changes if change.value not in (0, 1)}
+    return next((entry for name, entry in _WORDS.items() if name in on), "")
 
 
 def _sentence(effect: EffectText, words: Words) -> str:

@@ -12,6 +12,7 @@ from gui import icons
 from gui.theme import theme
 from gui.widgets import paint
 from gui.widgets.advice_content import EffectText, SuggestionText
+from gui.widgets.link_button import RING, LinkButton
 
 _EDGE = 16
 _TOP, _TITLE, _ROW, _NOTE = 12, 18, 20, 15
@@ -25,6 +26,7 @@ class AdviceItem(QWidget):
     pointed = Signal(object)
     left = Signal(object)
     applied = Signal(object)  # Suggestion
+    explain = Signal(str, QWidget)  # word of the glossary, link that was pressed
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -42,6 +44,9 @@ class AdviceItem(QWidget):
         self.button.setProperty("kind", "small")
         self.button.installEventFilter(self)
         self.button.clicked.connect(self._apply)
+        self.word = LinkButton(parent=self)
+        self.word.clicked.connect(lambda: self.explain.emit(self.text.entry, self.word))
+        self.word.hide()
         self.setMouseTracking(True)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
 
@@ -57,6 +62,8 @@ class AdviceItem(QWidget):
             self.text = text
             self.setAccessibleName(text.spoken)
             self.setAccessibleDescription(text.note)
+            self.word.setText(text.word)
+            self.word.setVisible(bool(text.entry))
             self.update()
 
     def set_muted(self, muted: bool) -> None:
@@ -93,6 +100,10 @@ class AdviceItem(QWidget):
             notes = min(3, _lines(t.font("caption"), self.text.note, room))
             self._note_box = QRectF(_EDGE, y + 2, room, notes * t.px(_NOTE))
             y += notes * t.px(_NOTE) + 2
+        if self.text.entry:
+            size = self.word.sizeHint()
+            self.word.setGeometry(_EDGE - RING, round(y), min(size.width(), round(room)), size.height())
+            y += size.height()
         return math.ceil(y + t.px(9))
 
     # -- painting --------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ class AdviceView(QWidget):
     applied = Signal(object)
     why_asked = Signal()
     search_asked = Signal()  # other hardware, all of it
+    explain = Signal(str, QWidget)  # word of the glossary, link that was pressed
     changed = Signal()  # there is other content, which may need another height
 
     def __init__(self, words: Words, parent: QWidget | None = None) -> None:
@@ -179,6 +180,7 @@ class AdviceView(QWidget):
             item.pointed.connect(self._point)
             item.left.connect(self._leave)
             item.applied.connect(self._apply)
+            item.explain.connect(self.explain)
             item.button.installEventFilter(self)
             self._items.append(item)
         for index, item in enumerate(self._items):
