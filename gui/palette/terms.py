@@ -118,35 +118,37 @@ class Terms:
             self.request_rate = self._within(float(_said(rate)), 1e-6, MOST_RATE, rate[0])
         if self.per_token_s is None and (speed := self._take(_SPEED)) is not None:
             self.per_token_s = self._per_token(float(_said(speed)), speed[0])
-        self._lengths()
         if (cache := self._take(_CACHE) or self._take(_BEFORE_CACHE)) is not None:
             self.cache = _CACHE_KEYS.get(_said(cache), _said(cache))
+        while (part := self._take(_PART)) is not None:
+            if (size := self._count(part[2], MOST_DEVICES, part[0])) is not None:
+                self.layout[part[1]] = size
+        self._lengths()
         if (gguf := self._take(_GGUF)) is not None:
             self.weights = _SHORT_BITS.get(gguf[1], "")
             self.gguf = "" if self.weights else _SHORT_FILES.get(gguf[1], gguf[1])
         for pattern in (_BITS, _FORMAT):
             if not self.weights and (found := self._take(pattern)) is not None:
                 self.weights = {"四": "4", "八": "8"}.get(found[1], found[1])
-        if (users := self._take(_USERS)) is not None:
+        if self.users is None and (users := self._take(_USERS)) is not None:
             self.users = self._count(_said(users), MOST_USERS, users[0])
         if self.prompt_tokens is None and (length := self._take(_LENGTH)) is not None:
             self.prompt_tokens = self._tokens(_said(length), length[0])
-        while (part := self._take(_PART)) is not None:
-            if (size := self._count(part[2], MOST_DEVICES, part[0])) is not None:
-                self.layout[part[1]] = size
         if (engine := self._take(_ENGINE)) is not None:
             self.engine, self.release = _ENGINES[re.sub(r"[.-]", "", engine[1])], engine[2] or ""
         self.devices = self._devices()
 
     def _lengths(self) -> None:
-        """The lengths of prompt and answer that stand beside a word for them."""
+        """The lengths of prompt and answer, and the users, that stand beside a word for them."""
         self.rest = spelt_out(self.rest)
         for length in reversed(lengths_in(self.rest)):
-            tokens = self._tokens(length.text, self.rest[length.start : length.end])
-            if length.kind == "written":
-                self.output_tokens = tokens
+            said = self.rest[length.start : length.end]
+            if length.kind == "users":
+                self.users = self._count(length.text, MOST_USERS, said)
+            elif length.kind == "written":
+                self.output_tokens = self._tokens(length.text, said)
             else:
-                self.prompt_tokens = tokens
+                self.prompt_tokens = self._tokens(length.text, said)
             self.rest = f"{self.rest[: length.start]} {self.rest[length.end :]}"
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
@@ -177,7 +179,8 @@ class Terms:
         return None if within is None else round(within)
 
     def _count(self, text: str, most: int, said: str) -> int | None:
-        within = self._within(NUMBERS.get(text) or float(text), 1, most, said)
+        thousands = 1000 if text.endswith("k") else 1  # of users, not 1,024
+        within = self._within(NUMBERS.get(text) or thousands * float(text.removesuffix("k")), 1, most, said)
         return None if within is None else round(within)
 
     def _within(self, value: float, least: float, most: float, said: str) -> float | None:
