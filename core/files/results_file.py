@@ -62,6 +62,7 @@ class KeptSearch:
     scenario: Scenario
     state: Recommendation
     seconds: float
+    trace: str = ""  # that its offers were simulated with: where it lay, and what tells it from others
 
 
 @dataclass(frozen=True, slots=True, eq=False)

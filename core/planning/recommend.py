@@ -8,6 +8,7 @@ Near misses are tried with other settings of the engine.  Of hardware on which t
 requests at once than are asked for only what comes nearest is estimated, last.
 """
 
+import math
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,6 +32,8 @@ _TUNED = 24  # estimates of near misses with other settings
 _QUICKENED = 80  # offers that are tried with settings for speed
 _CLOSE = 1.3  # times a target, what settings of the engine may mend
 _REFINED = 80  # estimates
+_SWEPT = 32  # estimates of what was passed over, of hardware on which nothing was found
+_SMALL = 16  # devices and counts of a search in which all of that is estimated
 _FAR = 2.0  # times a target; other formats of the same device change less
 _DOUBT = 2.0  # times the speed wanted, by the guess
 _SHORT = 192  # devices and counts that run too few at once, of which one combination each is estimated
@@ -130,8 +133,11 @@ def looks(scenario: Scenario, widest: int = _WIDEST) -> Iterator[Look | None]:
     if rank in ("speed", "energy"):
         offers = yield from picker.refined(offers, every)
         offers = yield from quickened(scenario, sorted(offers, key=lambda o: merit(o, rank)), _QUICKENED)
-    close = [offer for offer in picker.near if distance(offer) <= _CLOSE]
-    mended = yield from tuned(scenario, close, _TUNED)
+    mended = yield from picker.swept(None if len(groups) <= _SMALL else _SWEPT)
+    served = {(o.device.name, o.count) for o in mended}
+    near = [offer for offer in picker.near if (offer.device.name, offer.count) not in served]
+    close = [offer for offer in near if distance(offer) <= _CLOSE]
+    mended += yield from tuned(scenario, close, _TUNED)
     offers += mended
     devices = {(o.device.name, o.count) for o in mended}
     near = [o for o in picker.near if (o.device.name, o.count) not in devices]
@@ -173,7 +179,7 @@ class _Tally:
 
     def failures(self) -> tuple[Failure, ...]:
         """The most frequent first."""
-        most = sorted(self._failed.items(), key=lambda item: -item[1])
+        most = sorted((item for item in self._failed.items() if item[1] > 0), key=lambda item: -item[1])
         return tuple(Failure(reason, count, *self._shown(reason)) for reason, count in most)
 
     def _shown(self, reason: Reason) -> tuple[Combination, Shortfall]:
@@ -199,6 +205,17 @@ def _state(
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Unserved:
+    """Hardware on which nothing was found."""
+
+    far: tuple[float, int]  # how far the nearest is
+    hardware: Group
+    asked: list[Combination]
+    left: list[Combination]  # not asked, and counted as failing for ``reason``
+    reason: Reason | None
+
+
 class _Picker:
     """Of each device and count the best combination, by asking for estimates one after the other."""
 
@@ -208,16 +225,18 @@ class _Picker:
         self._wanted = _wanted(base)
         self._by_width = self._rank in ("price", "devices")
         self._met: dict[str, float] = {}  # bits a weight with which fewer of the same device do
+        self._unserved: list[_Unserved] = []
 
     def best_of(self, hardware: Group) -> Asker[Offer | None]:
         """The best of one device and count, None where none meets every target."""
-        group = self._worth_asking(hardware).combinations()
+        group, asked = self._worth_asking(hardware).combinations(), list[Combination]()
         best: Offer | None = None
         closest: Offer | None = None
         nearest: Shortfall | None = None  # of those that do not even start, or not even a step is fast enough
         left, fastest = list(group), max(group, key=lambda c: c.guess)
         for combination in self._in_turn(group, fastest):
             left.remove(combination)
+            asked.append(combination)
             answer = yield self._base, combination
             offer = self._told(combination, answer)
             if isinstance(answer, Shortfall):
@@ -236,22 +255,48 @@ class _Picker:
             if combination is fastest and distance(offer) > _FAR and self._has_room(offer):
                 break
         if best is None and closest is not None and distance(closest) <= _FAR:
-            best = yield from self._with_most_copies(left)
+            best = yield from self._with_most_copies(left, asked)
         if best is None and self._may_do_as_set(closest, nearest):
             best = yield from self._as_set(group)
         if best is not None:
             self._met.setdefault(best.device.name, _bits(best.combination))
         else:
-            self._give_up(len(left), closest, nearest)
+            reason = self._give_up(len(left), closest, nearest)
+            far = nearness(closest) if closest is not None else (math.inf, 0)
+            self._unserved.append(_Unserved(far, hardware, asked, left, reason))
         return best
 
-    def _give_up(self, left: int, closest: Offer | None, nearest: Shortfall | None) -> None:
-        """The other layouts fare no better than those that are best in something."""
+    def _give_up(self, left: int, closest: Offer | None, nearest: Shortfall | None) -> Reason | None:
+        """The other layouts fare no better than those that are best in something: why, as far as is known."""
         if closest is not None:
             self.near.append(closest)
-            self._tally.alike(left, closest.missed[0])
-        elif nearest is not None:
-            self._tally.alike(left, nearest.reason)
+        reason = closest.missed[0] if closest is not None else nearest.reason if nearest is not None else None
+        if reason is not None:
+            self._tally.alike(left, reason)
+        return reason
+
+    def swept(self, most: int | None) -> Generator[None, None, list[Offer]]:
+        """What serves after all, of hardware on which nothing was found: everything that was not asked for,
+        the nearest hardware first, ``most`` estimates or None for all.
+        """
+        asked, found = list[tuple[_Unserved, Combination]](), dict[int, Offer]()
+        for one in sorted(self._unserved, key=lambda one: one.far):
+            others = [c for c in one.hardware.combinations() if c not in one.asked]
+            if most is not None and len(asked) + len(others) > most:
+                break
+            asked += [(one, combination) for combination in others]
+        answers = yield from estimating([(self._base, combination) for _, combination in asked])
+        for (one, combination), answer in zip(asked, answers, strict=True):
+            if one.reason is not None and combination in one.left:
+                self._tally.alike(-1, one.reason)  # it is told apart now
+            offer = self._told(combination, answer)
+            if offer is not None and not offer.missed:
+                found[id(one)] = min(found.get(id(one), offer), offer, key=self._preference)
+        return list(found.values())
+
+    def _preference(self, offer: Offer) -> tuple[float, ...]:
+        """Of one device and count: wide weights first in a search by price, else what ranks first."""
+        return (-_bits(offer.combination) if self._by_width else 0.0, *merit(offer, self._rank))
 
     def _worth_asking(self, group: Group) -> Group:
         """Of more of what does already the same formats, divided as far as it goes."""
@@ -269,13 +314,14 @@ class _Picker:
         if short.others:
             self._tally.ruled_out(short.others, short.nearest)
 
-    def _with_most_copies(self, left: list[Combination]) -> Asker[Offer | None]:
+    def _with_most_copies(self, left: list[Combination], asked: list[Combination]) -> Asker[Offer | None]:
         """After a near miss: copies that are less divided have fewer users to wait for each."""
         pairs: dict[tuple[str, str], Combination] = {}
         for combination in sorted(left, key=lambda c: _degree(c.deployment)):
             pairs.setdefault((combination.weights, combination.cache), combination)
         for combination in pairs.values():
             left.remove(combination)
+            asked.append(combination)
             offer = self._told(combination, (yield self._base, combination))
             if offer is not None and not offer.missed:
                 return offer

@@ -51,8 +51,13 @@ def verified_one(offer: Offer, requests: int = _REQUESTS, trace: Trace | None = 
 
 
 def confirmed(offer: Offer) -> bool:
-    """Whether a simulation has shown both times within the targets, at the percentile that counts."""
-    return offer.verified is not None and trial_of(offer.verified, 0.0).meets
+    """Whether a simulation has shown both times within the targets, at the percentile that counts: of all
+    that were asked, of which some may be too long for the engine.
+    """
+    run = offer.verified
+    if run is None or not run.done:
+        return False
+    return run.refused <= (1.0 - run.scenario.simulation.percentile) * run.asked and trial_of(run, 0.0).meets
 
 
 def standing(offers: Sequence[Offer]) -> tuple[Offer, ...]:

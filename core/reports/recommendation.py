@@ -34,6 +34,8 @@ def headline(state: Recommendation) -> Phrase:
         return Phrase("recommend.headline.none" if state.finished else "recommend.headline.searching")
     best = state.offers[0]
     rank, values = best.scenario.search.rank, {"hardware": hardware(best.combination)}
+    if best.verified is not None and not confirmed(best):
+        return Phrase("recommend.headline.refused", values)
     speed = estimate(best.scenario).speed if state.finished and untested(best) else None
     if speed is None:
         return Phrase(f"recommend.headline.{rank}", values)
@@ -226,7 +228,9 @@ def recommendation_text(state: Recommendation, words: Words) -> str:
         )
         if offer.verified is not None:
             share, done = offer.verified.scenario.simulation.percentile, offer.verified.done
-            label = words("recommend.verified", p=f"{100 * share:g}", n=show_count(done))
+            refused = offer.verified.refused
+            told = {"p": f"{100 * share:g}", "n": show_count(done), "refused": show_count(refused)}
+            label = words(f"recommend.{'verified_refused' if refused else 'verified'}", **told)
             # As the window: what nobody measured is told as a range.
             first, each = (
                 words.phrase(between(times)) if untested(offer) else _time(times.expected)
@@ -347,6 +351,7 @@ def _offer(offer: Offer) -> dict[str, Any]:
         at = times_at(offer.verified, share)
         tree["simulated"] = {
             "requests": offer.verified.done,
+            "refused": offer.verified.refused,
             "percentile": share,
             "time_to_first_token_s": at[0].expected,
             "time_per_output_token_s": at[1].expected,

@@ -1,6 +1,5 @@
 """The tables of Recommend: offers and near misses, models, why combinations fail."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,11 +7,12 @@ from core.explain.engine_notes import not_measured
 from core.pauses import pause
 from core.planning.offers import Offer, shortfall
 from core.planning.recommend import Failure, Recommendation
+from core.planning.verify import confirmed
 from core.planning.what_runs import Runs, WhatRuns
 from core.reports import recommendation as report
 from core.serving.results import SimulationResult
 from core.units import show_count, show_time, three_digits
-from core.words import Words
+from core.words import Words, counted
 from gui.contents.recommend_entry import Entry, hardware_name, what
 from gui.forms.model import size_text
 from gui.theme import Role
@@ -117,7 +117,7 @@ def _offer_row(offer: Offer, rank: str, fastest: float, by: str, words: Words, m
     if known is None:
         pause()
         known = made[id(offer)] = _Made(offer, *_offer_cells(offer, by, words))
-    front = offer.on_frontier and not offer.missed and (offer.verified is None or meets(offer.verified))
+    front = offer.on_frontier and not offer.missed and (offer.verified is None or confirmed(offer))
     first = Cell(rank, colour="ink3", icon="frontier" if front else "", icon_colour="accent_text",
                  tip=words("recommending.pareto") if front else "")  # fmt: skip
     return _row(known, first, fastest)
@@ -185,7 +185,7 @@ def _state_cell(offer: Offer, reason: str, words: Words) -> Cell:
     if result is None:
         return Cell()
     first, each = _times(result)
-    good = meets(result)
+    good = confirmed(offer)
     if report.untested(offer):
         return _untested_cell(offer, result, words)
     told = {"p": f"{100 * result.scenario.simulation.percentile:g}", "n": show_count(result.done)}
@@ -200,7 +200,11 @@ def _state_cell(offer: Offer, reason: str, words: Words) -> Cell:
 
 
 def _with_source(said: str, offer: Offer, result: SimulationResult, words: Words) -> str:
-    """What is said of a simulation, with the source of its requests where that should be a trace."""
+    """What is said of a simulation, with what was refused, and whence its requests are that should be a
+    trace's.
+    """
+    if result.refused:
+        said += f"\n{words.phrase(counted('recommending.too_long', result.refused))}"
     if not offer.scenario.simulation.reads_trace:
         return said
     key = "of_trace" if result.scenario.simulation.reads_trace else "not_of_trace"
@@ -223,15 +227,6 @@ def _times(result: SimulationResult) -> tuple[float, float]:
         result.time_to_first_token.at(share).expected,
         result.time_per_output_token.at(share).expected,
     )
-
-
-def meets(result: SimulationResult) -> bool:
-    """Whether the percentile that counts is within both targets."""
-    first, each = _times(result)
-    targets = result.scenario.targets
-    most_first = math.inf if targets.time_to_first_token_s is None else targets.time_to_first_token_s
-    limit = targets.time_per_output_token_ms
-    return first <= most_first and each <= (math.inf if limit is None else limit / 1e3)
 
 
 def model_rows(

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from core.errors import InferometerError
@@ -17,6 +18,18 @@ from core.spec.scenario import Scenario
 _EVERY_S = 0.15
 _WORTH = 8.0  # times as long as a state took to make, the next one waits at least
 _VERIFIED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TraceFile:
+    """A trace as it lay there: another one under its name is another one."""
+
+    path: Path
+    size: int  # bytes
+    changed_ns: int
+
+    def __str__(self) -> str:
+        return f"{self.path}\n{self.size}\n{self.changed_ns}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +51,7 @@ Dress = Callable[[Recommendation | WhatRuns], object]
 
 
 def hardware(
-    scenario: Scenario, dress: Dress, trace: Path | None = None, verify: int = _VERIFIED
+    scenario: Scenario, dress: Dress, trace: TraceFile | None = None, verify: int = _VERIFIED
 ) -> Iterator[Found | None]:
     """A state now and then, None in between, the complete one, then with the first few simulated.
 
@@ -71,15 +84,16 @@ def hardware(
         yield Found(state, took, dress(state), found.number)
 
 
-def simulated(offer: Offer, trace: Path | None = None) -> Iterator[Offer]:
+def simulated(offer: Offer, trace: TraceFile | None = None) -> Iterator[Offer]:
     """One offer with its simulation."""
     yield verified_one(offer, trace=_requests(trace))
 
 
-def _requests(path: Path | None) -> Trace | None:
+@lru_cache(maxsize=1)  # each offer that is simulated asks
+def _requests(file: TraceFile | None) -> Trace | None:
     """What a trace holds; None where it cannot be read, of which Simulate tells."""
     try:
-        return None if path is None else parse_trace(read_limited(path, MAX_BYTES))
+        return None if file is None else parse_trace(read_limited(file.path, MAX_BYTES))
     except InferometerError:
         return None
 

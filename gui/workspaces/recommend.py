@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
@@ -15,8 +14,6 @@ from core.files.results_file import KeptModels, KeptSearch
 from core.planning.recommend import Recommendation
 from core.planning.what_runs import WhatRuns
 from core.reports.recommendation import changes_of
-from core.spec.scenario import Scenario
-from core.spec.simulation import Simulation
 from core.units import show_time
 from gui.contents import recommend as content
 from gui.contents.recommend import View
@@ -31,7 +28,8 @@ from gui.work.search import Found
 from gui.work.turns import Turns
 from gui.workspaces.recommend_board import RecommendBoard
 from gui.workspaces.recommend_form import RecommendForm
-from gui.workspaces.traces import trace_path
+from gui.workspaces.recommend_question import Question, essence
+from gui.workspaces.traces import trace_file
 from gui.workspaces.work_page import WorkPage
 
 if TYPE_CHECKING:
@@ -50,7 +48,7 @@ class Carried:
 
     for_models: bool
     chosen: object
-    asked: tuple[Scenario, bool] | None
+    asked: Question | None
     found: Found | None
     from_file: bool
 
@@ -65,8 +63,8 @@ class RecommendWorkspace(WorkPage):
         self.found: Found | None = None
         self._entries: tuple[Entry | None, ...] = ()
         self._keys: tuple[object, ...] = ()
-        self._asked: tuple[Scenario, bool] | None = None
-        self._answered: tuple[Scenario, bool] | None = None  # the question that ``found`` belongs to
+        self._asked: Question | None = None
+        self._answered: Question | None = None  # the question that ``found`` belongs to
         self._chosen: object = None  # key of the entry
         self._own_edit = False
         self._from_file = False
@@ -160,9 +158,9 @@ class RecommendWorkspace(WorkPage):
 
     # -- searching -------------------------------------------------------------------------------
 
-    def _question(self) -> tuple[Scenario, bool]:
-        """What a search depends on."""
-        return _essence(self._context.document.scenario), self.form.for_models
+    def _question(self) -> Question:
+        scenario = self._context.document.scenario
+        return Question(essence(scenario), self.form.for_models, trace_file(self._context, scenario))
 
     def _follow(self) -> None:
         if not self._active:
@@ -215,19 +213,14 @@ class RecommendWorkspace(WorkPage):
         def dress(state: Recommendation | WhatRuns) -> View:
             return content.view_of(state, scenario, words, made)
 
-        kinds = (KeptSearch, KeptModels)
-        self._from_file = isinstance(kept, kinds) and _essence(kept.scenario) == self._asked[0]
+        self._from_file = self._asked.is_answered_by(kept)
         if self._from_file:
             self.search.start(lambda: iter([Found(kept.state, kept.seconds, dress(kept.state))]))
         elif for_models:
             self.search.start(lambda: search_work.models(scenario, dress))
         else:
-            trace = self._trace(scenario)
+            trace = self._asked.trace
             self.search.start(lambda: search_work.hardware(scenario, dress, trace))
-
-    def _trace(self, scenario: Scenario) -> Path | None:
-        """What an offer is simulated with where the scenario replays a trace."""
-        return trace_path(self._context, scenario) if scenario.simulation.reads_trace else None
 
     def _share(self) -> float:
         if self.found is None or self.single.working:
@@ -250,7 +243,9 @@ class RecommendWorkspace(WorkPage):
             return
         scenario = self._context.document.scenario
         if isinstance(found.state, Recommendation):
-            self._keeper.put("search", KeptSearch(scenario, found.state, found.seconds))
+            self._keeper.put(
+                "search", KeptSearch(scenario, found.state, found.seconds, self._asked.trace_told)
+            )
         elif isinstance(found.state, WhatRuns):
             self._keeper.put("models", KeptModels(scenario, found.state, found.seconds))
 
@@ -417,7 +412,7 @@ class RecommendWorkspace(WorkPage):
         if found is None or not isinstance(found.state, Recommendation):
             return
         state, scenario, words = found.state, self._context.document.scenario, self._words
-        trace = self._trace(scenario)
+        trace = self._question().trace
 
         def simulated() -> Iterator[Found]:
             for one in search_work.simulated(offer, trace):
@@ -442,9 +437,3 @@ class RecommendWorkspace(WorkPage):
         QGuiApplication.clipboard().setText(self.table.as_text())
         self.copy.setText(self._words("recommending.copied"))
         self._back.start()
-
-
-def _essence(scenario: Scenario) -> Scenario:
-    """What a search depends on, and of the simulation of what it finds the trace."""
-    simulation = scenario.simulation if scenario.simulation.reads_trace else Simulation()
-    return scenario.model_copy(update={"name": "", "notes": "", "simulation": simulation})

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from core.files.beside import beside
 from core.spec.scenario import Scenario
+from gui.work.search import TraceFile
 
 if TYPE_CHECKING:
     from gui.workspaces.registry import Context
@@ -23,3 +24,13 @@ def trace_path(context: "Context", scenario: Scenario) -> Path | None:
     if isinstance(last, Path) and last.name == name:
         return last
     return beside(home, name) if home is not None else None
+
+
+def trace_file(context: "Context", scenario: Scenario) -> TraceFile | None:
+    """The trace that a scenario replays as it lies there now; None where it replays none, or it is gone."""
+    path = trace_path(context, scenario) if scenario.simulation.reads_trace else None
+    try:
+        found = path.stat() if path is not None else None
+    except OSError:
+        return None
+    return None if path is None or found is None else TraceFile(path, found.st_size, found.st_mtime_ns)

@@ -8,7 +8,7 @@ import pytest
 from core.cli import main
 from core.files import scenario_file
 from core.planning.recommend import recommend
-from core.planning.verify import verified_one
+from core.planning.verify import confirmed, verified_one
 from core.reports.recommendation import recommendation_json, recommendation_text
 from core.serving.trace import Trace
 from core.serving.trace_load import load_changes
@@ -134,3 +134,24 @@ def test_what_is_passed_over_makes_the_counts_whole(replaying):
     told = json.loads(recommendation_json(state, Words("en")))
     failed = sum(f["count"] for f in told["failures"])
     assert told["meeting"] + failed + told["passed_over"] == told["total"] and told["passed_over"] >= 0
+
+
+def longer(share):
+    """A trace of which a share is longer than any context here."""
+    count = 300
+    prompts = np.where(np.arange(count) < share * count, 10.0**6, 300.0)
+    return Trace(np.arange(count) * 2.0, prompts, np.full(count, 21.0))
+
+
+@pytest.mark.parametrize(("share", "good"), [(0.0, True), (0.03, True), (0.2, False), (1.0, False)])
+def test_what_is_refused_counts_as_missing_the_targets(replaying, share, good):
+    offer = verified_one(last(recommend(replaying)).offers[0], 300, longer(share))
+    assert offer.verified.refused == pytest.approx(300 * share)
+    assert confirmed(offer) is good
+    state = last(recommend(replaying, verify=1, trace=longer(share)))
+    told, text = (make(state, Words("en")) for make in (recommendation_json, recommendation_text))
+    simulated = [o["simulated"] for o in json.loads(told)["offers"] if "simulated" in o]
+    assert {one["meets"] for one in simulated} == {good}
+    assert ("refused as too long" in text) is (share > 0)
+    assert text.startswith("Cheapest that meets every target") is good
+    assert text.startswith("By estimates") is not good

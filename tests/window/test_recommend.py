@@ -84,6 +84,36 @@ def test_what_is_offered_for_a_trace_is_simulated_with_its_requests(
     assert page.table.rows[0].cells[-1].tip.endswith(said)
 
 
+def test_another_trace_of_the_same_name_is_simulated_anew(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    changes = {"workload.load": "requests", "simulation.arrivals": "trace", "simulation.trace": "own.csv"}
+    file, trace = tmp_path / "replay.json", tmp_path / "own.csv"
+    scenario_file.save(file, with_values(window.document.scenario, changes))
+
+    def write(count: int) -> None:
+        rows = "".join(f"{2 * i},300,21\n" for i in range(count))
+        trace.write_text("timestamp,input,output\n" + rows, encoding="utf-8")
+
+    def requests(page: RecommendWorkspace) -> set[int]:
+        offers = state_of(page).offers
+        return {o.verified.asked for o in offers if o.verified is not None}
+
+    window.files.open_path(file)
+    window.stack.show_key("recommend")
+    page = window.stack.page("recommend")
+    assert isinstance(page, RecommendWorkspace)
+    for count in (0, 40, 77):  # none at first
+        if count:
+            write(count)
+        window.stack.show_key("estimate")
+        window.stack.show_key("recommend")
+        qtbot.waitUntil(
+            lambda: page.settled() and page.found is not None and len(requests(page)) == 1, timeout=WAIT_MS
+        )
+        assert requests(page) == ({count} if count else {600})
+
+
 def test_opening_is_one_undoable_edit(shown: RecommendWorkspace, window: MainWindow, qtbot: QtBot) -> None:
     before = window.document.scenario
     shown.table._go(1)
