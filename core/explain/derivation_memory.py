@@ -12,10 +12,9 @@ from core.explain.ledger_names import (
     of_cache,
     of_device,
     outside_key,
-    taken_at_start,
     title_of,
 )
-from core.explain.textbook_rules import why_cache
+from core.explain.textbook_rules import why_cache, why_ledger
 from core.memory import textbook
 from core.memory.layout import layout_of
 from core.memory.ledger import LINE_ORDER
@@ -33,6 +32,8 @@ _MODEL = "derivation.sources.model"
 _RULE = "derivation.sources.textbook"
 _ENGINE = "derivation.sources.engine"
 _SHARES = ("vllm", "textbook")  # engines whose budget is a share of the device
+# By ``budget_key``: the symbol of what limits the memory, and its meaning.
+_LIMITS = {"budget": ("M_b", "M_b"), "taken": ("M_b", "M_t"), "device": ("M_d", "M_d")}
 # The figure of the start-up logs that a line was compared with, by engine; its unit ends its name.
 _METRICS = {
     "vllm": {
@@ -134,6 +135,8 @@ def budget_steps(point: Estimate) -> tuple[Step, ...]:
     device = Sym("M_d", ledger.device_bytes, "GiB", "M_d")
     name = of_device(point.scenario.accelerator, "device")
     first = given(name, device, "derivation.sources.driver", "gib")
+    if budget_key(point) == "device":
+        return (first,)
     told = given(budget_key(point), budget_symbol(point), _ENGINE)
     if engine.name not in _SHARES:
         return first, told
@@ -153,7 +156,8 @@ def budget_steps(point: Estimate) -> tuple[Step, ...]:
 
 def budget_symbol(point: Estimate) -> Sym:
     """What the engine may use, or takes at its start, as a symbol."""
-    return Sym("M_b", point.ledger.budget_bytes, "GiB", "M_t" if taken_at_start(point) else "M_b")
+    name, meaning = _LIMITS[budget_key(point)]
+    return Sym(name, point.ledger.budget_bytes, "GiB", meaning)
 
 
 def device(point: Estimate) -> Derivation:
@@ -180,7 +184,7 @@ def device(point: Estimate) -> Derivation:
     rule: tuple[Step, ...] = ()
     if point.scenario.engine.name != "textbook":
         rule = _textbook_sum(point.scenario)
-    why = (Phrase("derivation.why.ledger"), *why_cache(point.scenario)) if rule else ()
+    why = (why_ledger(point), *why_cache(point.scenario)) if rule else ()
     title = Phrase(of_device(point.scenario.accelerator, "derivation.titles.memory_per_device"))
     return Derivation("memory_per_device", title, (*steps, total), textbook=rule, why=why)
 

@@ -35,8 +35,16 @@ def title_of(point: Estimate, key: LineKey | str) -> Phrase:
 
 
 def budget_key(point: Estimate) -> str:
-    """The budget, or what stands in its place, as a word of ``ledger`` and of the steps."""
-    return "taken" if taken_at_start(point) else "budget"
+    """The budget, or what stands in its place, as a word of ``ledger`` and of the steps.
+
+    What llama.cpp and Ollama take at their start, and where they do not fit the device's own memory, for
+    which they have no limit of their own.
+    """
+    if taken_at_start(point):
+        return "taken"
+    ledger = point.ledger
+    whole = point.scenario.engine.name in LLAMA and ledger.budget_bytes == ledger.device_bytes
+    return "device" if whole else "budget"
 
 
 def of_cache(engine: EngineName, key: str) -> str:

@@ -1,5 +1,6 @@
 """Why the plain rule of a course and the engine's own figure differ, in sentences with the numbers."""
 
+from core.explain.ledger_names import has_cuda
 from core.memory import textbook
 from core.model.cache import cache_kinds, kv_bytes_per_token
 from core.model.parameters import active_parameters, stored_parameters
@@ -9,6 +10,14 @@ from core.spec.formats import CACHE_FORMATS
 from core.spec.scenario import Scenario
 from core.units import three_digits
 from core.words import Phrase, percent
+
+
+def why_ledger(point: Estimate) -> Phrase:
+    """What an engine counts beside weights and cache: graphs only where it captures any."""
+    if not point.ledger.bytes_of("graphs"):
+        return Phrase("derivation.why.ledger_bare")
+    cuda = has_cuda(point.scenario.accelerator)
+    return Phrase("derivation.why.ledger" if cuda else "derivation.why.ledger_graphs")
 
 
 def why_times(point: Estimate, key: str, speed: Speed) -> tuple[Phrase, ...]:

@@ -9,7 +9,6 @@ from core.memory.capacity import (
     Change,
     at_least,
     longest_reserved,
-    queues,
     refuses_long,
     smallest_change_that_fits,
 )
@@ -43,7 +42,7 @@ def judge(scenario: Scenario, ledger: Ledger, ceiling: Capacity, speed: Speed | 
         missed = ("memory_per_device",) if speed is None else missed_targets(scenario, ceiling, speed)
         return _too_long(scenario, missed)
     if speed is None:
-        no_room = queues(scenario) and refuses_long(scenario) and ceiling.max_users >= 1
+        no_room = refuses_long(scenario) and ceiling.max_users >= 1
         return _length_exceeds_pool(scenario, ledger) if no_room else _does_not_fit(scenario, ledger)
     missed = missed_targets(scenario, ceiling, speed)
     values = _speed_values(scenario, ceiling, speed)
@@ -251,7 +250,8 @@ def _does_not_fit(scenario: Scenario, ledger: Ledger) -> Verdict:
     }
     key = "verdict.detail_load"
     if weights > ledger.budget_bytes:
-        key = "verdict.detail_weights"
+        # The engines that take memory as they need it have no limit but the device's.
+        key = "verdict.detail_weights_device" if scenario.engine.name in _LLAMA else "verdict.detail_weights"
     elif at_least(scenario) == 1:
         key = "verdict.detail_one_request"
     return Verdict("bad", headline, Phrase(key, values), ("memory_per_device",))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from core.explain.engine_notes import engine_notes
-from core.explain.ledger_names import line_name, taken_at_start
+from core.explain.ledger_names import budget_key, line_name, taken_at_start
 from core.memory.capacity import users_meant
 from core.planning.cost import Cost, running_cost
 from core.quantities import Range
@@ -116,14 +116,16 @@ def _memory(estimate: Estimate, words: Words) -> str:
     totals = {"needed": sum(shown) - spare, "budget_bytes": budget, "outside": device - budget}
     if local:
         totals = {"needed": sum(shown) - spare, "taken": budget, "unused": device - budget}
+    limit = budget_key(estimate)
     if not ledger.fits:
-        totals = {"needed": sum(shown), "budget_bytes": budget, "too_much": sum(shown) - budget}
+        name = "device_bytes" if limit == "device" else "budget_bytes"
+        totals = {"needed": sum(shown), name: budget, "too_much": sum(shown) - budget}
     totals["device_bytes"] = device
     rows += [(words(f"report.ledger.{key}"), *_gib(cents), "", "") for key, cents in totals.items()]
     lines = _indented(rows, (1, 3))
     rule = max(width(line) for line in lines) - 2
     lines.insert(len(inside), f"  {'─' * rule}")
-    return "\n".join([words("report.memory_taken" if local else "report.memory"), *lines])
+    return "\n".join([words("report.memory" if limit == "budget" else f"report.memory_{limit}"), *lines])
 
 
 def _gib(cents: int) -> tuple[str, str]:

@@ -107,14 +107,17 @@ def _ledger(
         texts = (words.phrase(line_name(line.key, device)), line.engine_word)
         row_of(row, texts, f"={working.cell(line.key)}", line.bytes)
     row_of(sum_row, (words("reports.sum"), ""), f"=SUM(C2:C{sum_row})", total, "sum")
-    limit = "taken" if taken_at_start(point) else "budget_bytes"
-    parts = (("budget", limit, ledger.budget_bytes), ("device", "device_bytes", ledger.device_bytes))
-    for row, (key, name, count) in enumerate(parts, sum_row + 1):
+    limit = budget_key(point)
+    whole = ("device", "device_bytes", ledger.device_bytes)
+    parts = [("budget", {"budget": "budget_bytes"}.get(limit, limit), ledger.budget_bytes), whole]
+    for row, (key, name, count) in enumerate([whole] if limit == "device" else parts, sum_row + 1):
         row_of(row, (words(f"report.ledger.{name}"), ""), f"={working.cell(key)}", count)
     outside = known.get("outside", LedgerLine("outside", 0))
-    # Where the lines exceed the budget nothing starts, and nothing is left to anybody.
-    formula = f"=IF({sum_cell}>{budget}+1,0,{working.cell('outside')})"
-    row_of(sum_row + 3, (words(f"ledger.{outside_key(point)}"), outside.engine_word), formula, outside.bytes)
+    if limit != "device":
+        # Where the lines exceed the budget nothing starts, and nothing is left to anybody.
+        formula = f"=IF({sum_cell}>{budget}+1,0,{working.cell('outside')})"
+        texts = (words(f"ledger.{outside_key(point)}"), outside.engine_word)
+        row_of(sum_row + 3, texts, formula, outside.bytes)
     at = next(row for row, line in enumerate(inside, 2) if line.key == "kv_cache_spare")
     return f"('{sheet_name}'!{sum_cell}-'{sheet_name}'!C{at})"
 

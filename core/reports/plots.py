@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.explain.ledger_names import line_name, of_device, taken_at_start
+from core.explain.ledger_names import budget_key, line_name, of_device
 from core.memory.capacity import at_least
 from core.planning.curves import LengthLine, WorkloadCurves
 from core.planning.sweep import workload_curves
@@ -59,7 +59,7 @@ def _ledger(point: Estimate, words: Words) -> Picture:
 
 
 def _mark(point: Estimate) -> str:
-    return "ledger.taken_mark" if taken_at_start(point) else "ledger.budget_mark"
+    return f"ledger.{budget_key(point)}_mark"
 
 
 def _thinned(values: FloatArray, keep: IndexArray) -> tuple[float, ...]:

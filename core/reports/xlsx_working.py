@@ -12,7 +12,7 @@ from core.explain.derivation_memory import budget_steps, outside_steps, spare_st
 from core.explain.derivation_types import Derivation, Step
 from core.explain.expression import Sym, sheet_formula, symbolic, symbols_of
 from core.explain.figures import shown
-from core.explain.ledger_names import budget_key, title_of
+from core.explain.ledger_names import budget_key, of_device, title_of
 from core.memory.build import plan_memory
 from core.memory.ledger import LINE_ORDER, LineKey
 from core.results import Estimate
@@ -44,14 +44,17 @@ class Working:
         self.sheet.write_string(1, 0, self.words("reports.ledger_note"))
         self.row = 2
         lines = _lines(point)
-        budget = Derivation("budget", Phrase(f"derivation.steps.{budget_key(point)}"), budget_steps(point))
+        limit = budget_key(point)
+        word = of_device(point.scenario.accelerator, limit) if limit == "device" else limit
+        budget = Derivation("budget", Phrase(f"derivation.steps.{word}"), budget_steps(point))
         self._inputs(point, [*lines.values(), budget])
         for key, working in lines.items():
             self._block(key, working)
             for name in (f"M_{key}", *(("M_g",) if key == "graphs" else ())):
                 self._shared[name] = (self.totals[key], float(point.ledger.bytes_of(key)))
         self._block("budget", budget)
-        self._shared["M_b"] = (self.totals["budget"], float(point.ledger.budget_bytes))
+        symbol = "M_d" if limit == "device" else "M_b"
+        self._shared[symbol] = (self.totals["budget"], float(point.ledger.budget_bytes))
         if "M_d" not in self._shared:  # a plain number, as the budget is one
             self._plain("M_d", point.ledger.device_bytes)
         self.totals["device"] = self._shared["M_d"][0]

@@ -11,6 +11,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from core.errors import InferometerError
+from core.explain.ledger_names import budget_key
 from core.files.atomic import write_atomic
 from core.planning.curves import WorkloadCurves
 from core.results import Estimate
@@ -124,7 +125,7 @@ class Exports(QObject):
             ledger = window.workspace.ledger
             found.append(Part(w("ledger.title"), ledger, lambda: tables.ledger_table(point, w)))
             makers: dict[str, _Maker] = {
-                "memory_over_users": tables.memory_table,
+                "memory_over_users": partial(tables.memory_table, limit=budget_key(point)),
                 "latency_over_users": tables.latency_table,
                 "throughput_latency": tables.frontier_table,
             }

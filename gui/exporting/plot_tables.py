@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.explain.ledger_names import line_name
+from core.explain.ledger_names import budget_key, line_name
 from core.planning.curves import WorkloadCurves
 from core.planning.request_life import RequestLife
 from core.planning.started import Started
@@ -71,23 +71,23 @@ def ledger_table(point: Estimate, words: Words) -> DataTable:
         )
         for line in ledger.lines
     ]
-    for key in ("needed", "budget", "device"):
-        count = getattr(ledger, f"{key}_bytes")
+    sums = {"needed": ledger.needed_bytes, budget_key(point): ledger.budget_bytes}
+    for key, count in {**sums, "device": ledger.device_bytes}.items():
         rows.append(
             (words(f"ledger.{key}"), "", count / memory_size(), 100 * count / max(ledger.device_bytes, 1))
         )
     return DataTable(tuple(words(f"export.heads.{head}", unit=memory_unit()) for head in heads), tuple(rows))
 
 
-def memory_table(curves: WorkloadCurves, words: Words) -> DataTable:
-    """Memory of one device over users, a column for each length of a request."""
+def memory_table(curves: WorkloadCurves, words: Words, limit: str = "budget") -> DataTable:
+    """Memory of one device over users, a column for each length of a request; ``limit``: what ends it."""
     lines = (curves.memory, *curves.other_lengths)
     heads = [words("export.heads.users")]
     heads += [
         words("export.heads.gib_at", unit=memory_unit(), length=show_tokens(line.tokens)) for line in lines
     ]
     budget = curves.memory_users * 0 + curves.budget_bytes / memory_size()
-    heads.append(words("export.heads.budget", unit=memory_unit()))
+    heads.append(words(f"export.heads.{limit}", unit=memory_unit()))
     return table_of(heads, [curves.memory_users, *(line.bytes / memory_size() for line in lines), budget])
 
 

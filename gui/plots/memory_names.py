@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from PySide6.QtCore import QRectF
 
-from core.explain.ledger_names import taken_at_start
+from core.explain.ledger_names import budget_key
 from core.planning.curves import LengthLine, WorkloadCurves
 from core.quantities import FloatArray
 from core.results import Estimate
@@ -51,8 +51,7 @@ class MemoryNames:
             ring = self._end(curves.memory)
             if ring[1] > y + 1:
                 draw.taken.append(QRectF(ring[0] - 5, ring[1] - 5, 10, 10))
-        key = "taken" if taken_at_start(self.estimate) else "budget"
-        budget = self.words(f"plots.memory_over_users.{key}")
+        budget = self.words(f"plots.memory_over_users.{budget_key(self.estimate)}")
         for middle in (row, y + current.px(9)):
             if draw.text_if_free(
                 rect.right() - 2, middle, budget, current.ink, rect, role="caption_medium", align="right"
@@ -156,7 +155,8 @@ class MemoryNames:
         """The budget in red, with its value."""
         panel, draw, curves = self.panel, self.draw, self.curves
         budget = curves.budget_bytes / memory_size()
-        text = self.words("plots.memory_over_users.budget_value", value=f"{budget:,.2f} {memory_unit()}")
+        key = f"plots.memory_over_users.{budget_key(self.estimate)}_value"
+        text = self.words(key, value=f"{budget:,.2f} {memory_unit()}")
         y = panel.py(budget)
         draw.taken.append(QRectF(panel.rect.left(), y - 2, panel.rect.width(), 4))
         right, bad = panel.rect.right() - 2, draw.theme.bad

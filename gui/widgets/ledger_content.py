@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.explain.ledger_names import line_name, of_cache, taken_at_start
+from core.explain.ledger_names import budget_key, line_name, of_cache, taken_at_start
 from core.memory import sglang, tensorrt_llm
 from core.memory.capacity import at_least
 from core.memory.ledger import Ledger, LineKey
@@ -156,7 +156,7 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
         ),
         Row(
             None,
-            words("ledger.budget"),
+            words(f"ledger.{budget_key(estimate)}"),
             _budget_word(estimate, words),
             f"{_two(budget)} {memory_unit()}",
             _share(whole, whole, words),
@@ -175,11 +175,11 @@ def _exceeding(estimate: Estimate, ledger: Ledger, words: Words) -> Account:
     return Account(
         tuple((line.key, line.bytes / total) for line in lines),
         ledger.budget_bytes / total,
-        words("ledger.budget_mark", value=f"{_two(budget)} {memory_unit()}"),
+        words(f"ledger.{budget_key(estimate)}_mark", value=f"{_two(budget)} {memory_unit()}"),
         words("ledger.over", value=f"{_two(needed - budget)} {memory_unit()}"),
         tuple(rows),
         _caption(estimate, words),
-        words("ledger.shares"),
+        words("ledger.shares" if budget_key(estimate) == "budget" else "ledger.shares_device"),
         _spoken(estimate, rows, words),
     )
 
