@@ -17,8 +17,8 @@ from core.words import Words, counted, numbered, percent
 from gui.work.exploration import Picture
 
 _DEGREE = "deployment.tensor_parallel"
-_TIMES = ("time_to_first_token", "time_per_output_token")
-LOWER_IS_BETTER = (*_TIMES, "memory_per_device", "price")
+TIMES = ("time_to_first_token", "time_per_output_token")
+LOWER_IS_BETTER = (*TIMES, "memory_per_device", "price")
 _UNITS = {
     "user_tokens_per_second": "tok/s",
     "output_throughput": "tok/s",
@@ -34,7 +34,7 @@ def show_result(key: ResultKey, value: float) -> Shown:
     """A result with its unit; a dash where there is none."""
     if not math.isfinite(value):
         return Shown("–", "")
-    if key in _TIMES:
+    if key in TIMES:
         return show_time(value)
     if key == "memory_per_device":
         return Shown(three_digits(value / memory_size()), memory_unit())
@@ -47,7 +47,7 @@ def show_result(key: ResultKey, value: float) -> Shown:
 
 def scale_of(key: ResultKey, most: float) -> tuple[str, float]:
     """Unit of an axis or a legend up to ``most``, and the factor from SI to it."""
-    if key in _TIMES:
+    if key in TIMES:
         return ("ms", 1e3) if most < 1.0 else ("s", 1.0)
     if key == "memory_per_device":
         return memory_unit(), 1 / memory_size()

@@ -19,6 +19,7 @@ from gui.plots.base import PlotPane, has_point, users_of
 from gui.plots.draw import Align, Draw, text_width
 from gui.plots.latency_over_users import time_unit
 from gui.plots.letters import badge, badge_beside
+from gui.plots.name_places import apart
 from gui.plots.scales import at, count_axis, largest, users_end, value_axis
 from gui.theme import SERIES_MARKERS, series_dash
 
@@ -336,25 +337,6 @@ def _extended(
     if not math.isfinite(slope):
         return users, values
     return np.append(users, end), np.append(values, values[-1] + slope * (end - users[-1]))
-
-
-def apart(wanted: list[float], step: float, low: float, high: float) -> list[float]:
-    """Rising places at least ``step`` apart and as near to the wanted ones as that leaves them."""
-    groups: list[list[float]] = []  # of wanted places, each with its members side by side
-    for place in wanted:
-        groups.append([place])
-        while len(groups) > 1:
-            before, last = groups[-2], groups[-1]
-            reach = (len(before) + len(last)) / 2 * step
-            if sum(last) / len(last) - sum(before) / len(before) >= reach:
-                break
-            groups[-2:] = [before + last]
-    found = []
-    for group in groups:
-        half = (len(group) - 1) / 2 * step
-        middle = min(max(sum(group) / len(group), low + half), max(high - half, low + half))
-        found += [middle - half + step * i for i in range(len(group))]
-    return found
 
 
 def marker(draw: Draw, x: float, y: float, index: int, size: float = 7.0) -> None:

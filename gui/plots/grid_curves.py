@@ -8,14 +8,18 @@ from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 
 from core.planning.explore import Grid, family
 from core.quantities import FloatArray
-from gui.contents.explore import at_index, nearest, places, scale_of
-from gui.plots.draw import Draw, text_width
+from core.units import show_count
+from gui.contents.explore import TIMES, at_index, best_cell, nearest, places, scale_of
+from gui.plots.draw import Align, Draw, text_width
 from gui.plots.grid_plot import Cell, GridPlot, shown_names
 from gui.plots.log_axis import LogAxis, log_axis
+from gui.plots.name_places import apart
 from gui.plots.scales import UNIT, Axis, value_axis
 from gui.theme import Role
 
 _MOST_LABEL = 120.0
+_ALL = 8  # so many curves can be told apart: none is left out
+_NEAR = 1.5  # times the largest value: a target within is in sight
 _LOG_FROM = 40.0  # a spread beyond this is drawn in decades
 
 
@@ -35,19 +39,30 @@ class GridCurves(GridPlot):
             return
         grid = Grid(picture.x, picture.y, picture.result, picture.values, picture.starts, picture.meets)
         own = None if self.scenario is None else nearest(picture.y, self.scenario)
-        rows = set(family(grid, 6))
-        if own is not None:
-            rows.add(own)
+        best = best_cell(picture)  # the line above the picture speaks of it
+        rows = set(range(len(picture.y.values)) if len(picture.y.values) <= _ALL else family(grid, 6))
+        rows |= {row for row in (own, best.row if best else None) if row is not None}
         self.rows = tuple(sorted(rows))
         seen = self._values()[list(self.rows)]
         finite = seen[np.isfinite(seen)]
-        most = float(np.percentile(finite, 96.0)) if finite.size else 0.0
+        most = self._top(finite) if finite.size else 0.0
         least = float(np.percentile(finite, 2.0)) if finite.size else 0.0
         self.unit, self.factor = scale_of(picture.result, most)
         if least > 0 and most / least > _LOG_FROM:
-            self.axis = log_axis(least * self.factor, float(finite.max()) * self.factor, most=5)
+            self.axis = log_axis(least * self.factor, max(most, float(finite.max())) * self.factor, most=5)
         else:
             self.axis = value_axis(most * self.factor)
+
+    def _top(self, finite: FloatArray) -> float:
+        """How far up: all of it; of times, which end in a queue, most of it and where the target is met."""
+        assert self.picture is not None
+        highest = float(finite.max())
+        if self.picture.result not in TIMES:
+            return highest
+        target = self._target()
+        if target is not None and highest < target:
+            return 1.1 * target if target <= _NEAR * highest else highest
+        return max(float(np.percentile(finite, 96.0)), 1.1 * (target or 0.0))
 
     def _changed(self) -> None:
         self.refill()  # the labels that take room at the right are those of the curves
@@ -106,8 +121,10 @@ class GridCurves(GridPlot):
     def caption(self) -> str:
         """Unit and inputs."""
         x, y = self.names()
-        key = "explore.curves_caption" if self.unit else "explore.curves_caption_bare"
-        return self._words(key, unit=self.unit, x=x, y=y)
+        drawn, count = len(self.rows), len(self.picture.y.values) if self.picture is not None else 0
+        key = "curves_caption" if drawn == count else "curves_of"
+        said = self._words(f"explore.{key}_bare", x=x, y=y, n=show_count(drawn), count=show_count(count))
+        return self._words("explore.with_unit", unit=self.unit, said=said) if self.unit else said
 
     def y_labels(self, draw: Draw) -> None:
         """Values at the left."""
@@ -151,8 +168,10 @@ class GridCurves(GridPlot):
         for row in sorted(self.rows, key=lambda row: row == own):
             self._curve(draw, row, t.curve if row == own else t.ghost, 2.0 if row == own else 1.5)
         draw.painter.restore()
-        self._labels(draw, own)
         at = self.own_point()
+        if at is not None:  # no name stands under its flag
+            draw.taken.append(draw.flag_place(at.x(), rect.top(), self.own_reading(), rect))
+        self._labels(draw, own)
         if at is not None:
             draw.line(at.x(), rect.top(), at.x(), round(rect.bottom()), t.accent)
             draw.flag(at.x(), rect.top(), self.own_reading(), rect)
@@ -201,19 +220,36 @@ class GridCurves(GridPlot):
             if good.size:
                 at = self.px(float(places(self.picture.x)[good[-1]]))
                 ends.append((self._up(float(values[good[-1]])), at, row))
-        step, edge = t.px(14), -math.inf
         names = [at_index(self.picture.y, row, self._words) for _, _, row in ends]
         shown = dict(zip((row for *_, row in ends), shown_names(draw, names, _MOST_LABEL), strict=True))
+        last = sorted((y, row) for y, x, row in ends if x > rect.right() - 3)
+        rows = apart([y for y, _ in last], t.px(14), rect.top(), rect.bottom())
+        for y, (_, row) in zip(rows, last, strict=True):
+            colour, role = self._dress(draw, row, own)
+            draw.text(rect.right() + 6, y, shown[row], colour, role=role)
         for y, x, row in sorted(ends):
-            at_end = x > rect.right() - 3
-            y_text = max(y, edge + step) if at_end else y
-            text = shown[row]
-            colour = t.ink if row == own else t.ink3
-            role: Role = "caption_semibold" if row == own else "caption"
-            if at_end:
-                draw.text(rect.right() + 6, y_text, text, colour, role=role)
-                edge = y_text
-            else:
-                draw.text_if_free(
-                    x + 5, y - t.px(8), text, colour, self.rect_.adjusted(0, 0, 120, 0), role=role
-                )
+            if x <= rect.right() - 3:
+                self._label_inside(draw, row, shown[row], (x, y), own)
+
+    def _dress(self, draw: Draw, row: int, own: int | None) -> tuple[QColor, Role]:
+        if row == own:
+            return draw.theme.ink, "caption_semibold"
+        return draw.theme.ink3, "caption"
+
+    def _label_inside(
+        self, draw: Draw, row: int, text: str, end: tuple[float, float], own: int | None
+    ) -> None:
+        """Beside the last point in sight, or further back along the curve where others stand."""
+        assert self.picture is not None
+        t, bounds = draw.theme, self.rect_.adjusted(0, 0, 120, 0)
+        colour, role = self._dress(draw, row, own)
+        xs = self.px(0.0) + places(self.picture.x) * self.rect_.width()
+        ys = np.array([self._up(value) for value in self._values()[row].tolist()])
+        seen = np.isfinite(self._values()[row]) & (ys >= self.rect_.top() - 2)
+        back = zip(xs[seen][::-1].tolist(), ys[seen][::-1].tolist(), strict=True)
+        sides: tuple[tuple[float, Align], ...] = ((5.0, "left"), (-5.0, "right"))
+        for x, y in (end, *back):
+            middle = max(y - t.px(8), self.rect_.top() + t.px(8))
+            for off, align in sides:
+                if draw.text_if_free(x + off, middle, text, colour, bounds, role=role, align=align):
+                    return

@@ -90,3 +90,22 @@ class NamePlaces:
         return not any(
             one[0] < right and one[2] > left and one[1] < bottom and one[3] > top for one in self._taken
         )
+
+
+def apart(wanted: list[float], step: float, low: float, high: float) -> list[float]:
+    """Rising places at least ``step`` apart and as near to the wanted ones as that leaves them."""
+    groups: list[list[float]] = []  # of wanted places, each with its members side by side
+    for place in wanted:
+        groups.append([place])
+        while len(groups) > 1:
+            before, last = groups[-2], groups[-1]
+            reach = (len(before) + len(last)) / 2 * step
+            if sum(last) / len(last) - sum(before) / len(before) >= reach:
+                break
+            groups[-2:] = [before + last]
+    found = []
+    for group in groups:
+        half = (len(group) - 1) / 2 * step
+        middle = min(max(sum(group) / len(group), low + half), max(high - half, low + half))
+        found += [middle - half + step * i for i in range(len(group))]
+    return found
