@@ -12,11 +12,14 @@ from itertools import chain, combinations
 
 from core.explain.precision import cache_caution, task_of, weight_caution
 from core.memory.capacity import Change
-from core.planning.search_space import Combination
+from core.planning.search_space import Combination, devices_of, weight_formats
 from core.planning.suggestion import FREE, Move, Suggestion
 from core.results import Estimate
+from core.spec.accelerator import Accelerator
+from core.spec.checks import unsupported
 from core.spec.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.spec.scenario import Scenario
+from core.spec.search import Search
 from core.units import show_count
 from core.words import Phrase
 
@@ -81,11 +84,36 @@ def _joined(parts: tuple[Move, ...]) -> Move:
 
 
 def _devices(scenario: Scenario) -> Iterator[Move | None]:
-    """What the search for hardware finds, cheapest first, within its limits and with the engine there is."""
-    from core.planning.recommend import looks  # few ask for it, and with it comes the simulator
+    """What the search for hardware finds, cheapest first, within its limits and with the engine there is.
 
+    Weights keep their format.  Only where no device is enough so come devices that do not run it, and then
+    narrower formats.
+    """
     most = max(scenario.search.most_accelerators, scenario.deployment.accelerators)
     search = scenario.search.model_copy(update={"most_accelerators": most, "rank": "price"})
+    own, narrower = scenario.precision.weights, _narrower(scenario)
+    others = tuple(device.name for device in devices_of(scenario) if not _runs(scenario, device))
+    yield from _cheapest(scenario, search.model_copy(update={"weight_formats": (own,)}))
+    if others:
+        yield from _cheapest(scenario, search.model_copy(update={"devices": others}))
+    if narrower:
+        yield from _cheapest(scenario, search.model_copy(update={"weight_formats": narrower}))
+
+
+def _narrower(scenario: Scenario) -> tuple[str, ...]:
+    """Formats of the search with fewer bits than the scenario's."""
+    bits = WEIGHT_FORMATS[scenario.precision.weights].bits
+    return tuple(key for key in weight_formats(scenario) if WEIGHT_FORMATS[key].bits < bits)
+
+
+def _runs(scenario: Scenario, device: Accelerator) -> bool:
+    """Whether the engine has the scenario's weights on a device."""
+    return unsupported(scenario.model_copy(update={"accelerator": device})) is None
+
+
+def _cheapest(scenario: Scenario, search: Search) -> Iterator[Move | None]:
+    from core.planning.recommend import looks  # few ask for it, and with it comes the simulator
+
     told = 0
     for look in looks(scenario.model_copy(update={"search": search}), widest=1):
         if look is None or look.offers <= told:
@@ -123,7 +151,9 @@ def _placed(scenario: Scenario, found: Combination) -> Move:
         parts.append(f"KV {CACHE_FORMATS[found.cache].label}")
     if parts:
         title = Phrase("advice.titles.machine", {**values, "layout": " · ".join(parts)})
-    price = Phrase("advice.cautions.cheapest", {"price": f"${found.price or 0.0:,.0f}"})
+    now_in = WEIGHT_FORMATS[scenario.precision.weights].label
+    key = "cheapest" if found.weights == scenario.precision.weights else "cheapest_other"
+    price = Phrase(f"advice.cautions.{key}", {"price": f"${found.price or 0.0:,.0f}", "format": now_in})
     effort = 22.0 + (8.0 * math.log2(ratio) if (ratio := _dearer(scenario, found)) > 1 else 0.0)
     return Move("machine", title, tuple(changes), effort, (price, *_quality(scenario, found)))
 

@@ -2,10 +2,12 @@
 
 import pytest
 
-from core.catalog.accelerators import all_accelerators
+from core.catalog.accelerators import all_accelerators, load_accelerator
+from core.catalog.models import load_model
 from core.estimator import estimate
 from core.files import scenario_file
 from core.memory.capacity import Change
+from core.planning import together
 from core.planning.advise import advise, attempts, missed_keys
 from core.planning.recommend import recommend
 from core.planning.suggestion import FREE, TOGETHER, Move, lead
@@ -14,6 +16,7 @@ from core.reports.as_markdown import report_markdown
 from core.reports.content import report_of
 from core.spec.change import with_values
 from core.spec.checks import check
+from core.spec.formats import WEIGHT_FORMATS
 from core.words import Phrase, Words
 
 
@@ -37,9 +40,11 @@ def middling(qwen):
 
 def test_the_cheapest_devices_that_reach_the_targets_are_those_of_the_search(hard):
     found = next(s for s in advise(hard.scenario, hard) if s.key == "machine")
-    best = list(recommend(hard.scenario))[-1].offers[0]
+    own = hard.scenario.precision.weights
+    offers = list(recommend(with_values(hard.scenario, {"search.weight_formats": (own,)})))[-1].offers
+    cheapest = {(offer.device.name, offer.count) for offer in offers if offer.price == offers[0].price}
     after = found.estimate.scenario
-    assert (after.accelerator.name, after.deployment.accelerators) == (best.device.name, best.count)
+    assert (after.accelerator.name, after.deployment.accelerators) in cheapest
     assert after.accelerator in all_accelerators()
     assert after.workload == hard.scenario.workload and after.targets == hard.scenario.targets
 
@@ -94,3 +99,53 @@ def test_a_set_is_not_said_to_be_free_where_one_of_its_changes_costs(qwen):
     assert [caution.key for caution in _joined((one, other)).cautions] == ["advice.cautions.price"]
     said = [[c.key for c in s.cautions] for s in advise(point.scenario, point) if s.key in TOGETHER]
     assert not [keys for keys in said if FREE in keys and len(keys) > 1]
+
+
+@pytest.fixture(scope="module")
+def asked_for(samples):
+    """Qwen3-32B in FP8 on one H100, long prompts of eight users: no single change is enough."""
+    names = {"model": load_model("Qwen3-32B"), "accelerator": load_accelerator("H100 SXM5 80GB")}
+    load = {"workload.users": 8, "targets.users": 8, "workload.prompt_tokens": 32768}
+    formats = {"precision.weights": "fp8", "engine.max_model_len": 40960}
+    return estimate(with_values(scenario_file.load(samples[0]), {**names, **load, **formats}))
+
+
+def machine_of(point):
+    return next(s for s in advise(point.scenario, point) if s.key == "machine")
+
+
+def test_other_devices_keep_the_weights_that_were_asked_for(asked_for):
+    found = machine_of(asked_for)
+    assert found.estimate.scenario.precision.weights == "fp8"
+    assert not any(change.path == "precision.weights" for change in found.changes)
+    assert found.cautions[0].key == "advice.cautions.cheapest"
+
+
+def test_devices_that_do_not_run_the_format_come_after_those_that_do(asked_for):
+    """The searches: the own format on every device, devices that lack it, narrower formats."""
+    seen = []
+
+    def nothing(scenario, search):
+        seen.append(search)
+        return iter(())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(together, "_cheapest", nothing)
+        assert not list(together._devices(asked_for.scenario))
+    own, others, narrower = seen
+    assert own.weight_formats == ("fp8",) and not own.devices
+    lacking = set(others.devices)
+    assert "V100 SXM2 32GB" in lacking and "H100 SXM5 80GB" not in lacking
+    assert narrower.weight_formats and "bf16" not in narrower.weight_formats
+
+
+def test_another_format_is_told_with_the_reason(qwen):
+    """Two RTX 3090 in 16 bits: devices are offered in fewer bits only where none is enough with 16."""
+    wide = {"precision.weights": "bf16", "targets.time_per_output_token_ms": 6.0, "workload.users": 1}
+    tight = {**wide, "targets.users": 1, "targets.time_to_first_token_s": 1.0, "search.most_accelerators": 1}
+    point = estimate(with_values(qwen, tight))
+    found = machine_of(point)
+    now = found.estimate.scenario.precision.weights
+    assert now != "bf16" and found.cautions[0].key == "advice.cautions.cheapest_other"
+    assert found.cautions[0].values["format"] == "BF16"
+    assert WEIGHT_FORMATS[now].label in Words("en").phrase(found.title)
