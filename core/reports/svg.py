@@ -58,6 +58,7 @@ def document(parts: Sequence[str], title: str, width: float = WIDTH, height: flo
 
 _LETTER, _BOLD = 6.4, 7.5  # of a label, px
 _CJK = 11.0  # of an ideograph
+_OFF = 6.0  # px between a name and the line of the operating point with its ring
 Word = tuple[float, float, float]  # its right end, its row, its width, px
 
 
@@ -151,6 +152,7 @@ def draw(chart: Chart, height: float = HEIGHT) -> str:
     taken = [(WIDTH - _RIGHT, y(value) - 4, _LETTER * len(label)) for value, label in chart.limits]
     unit = _LETTER * len(chart.y_name)
     taken.append((_LEFT - 6 + unit, 10.0, unit))
+    upright = x(chart.here[0]) if chart.here is not None and math.isfinite(chart.here[0]) else None
     if chart.here is not None:
         taken.append(_here_label(chart, chart.here, x))
     if chart.beyond is not None:
@@ -158,7 +160,7 @@ def draw(chart: Chart, height: float = HEIGHT) -> str:
     for index, curve in enumerate(chart.curves):
         parts += _curve(curve, index, x, y, high)
         if len(chart.curves) > 1:
-            parts += _curve_name(curve, index, x, y, high, taken)
+            parts += _curve_name(curve, index, x, y, high, taken, upright)
     for value, label in chart.limits:
         if value <= high:  # over the curves, on a plate: a line through its words cannot be read
             wide = _LETTER * len(label)
@@ -246,21 +248,31 @@ def _curve(
     return parts
 
 
-def _curve_name(curve: Curve, index: int, x: _Scale, y: _Scale, high: float, taken: list[Word]) -> list[str]:
-    """The name at the end of a curve, moved up or down where another word stands."""
+def _curve_name(
+    curve: Curve, index: int, x: _Scale, y: _Scale, high: float, taken: list[Word], upright: float | None
+) -> list[str]:
+    """The name at the end of a curve, moved where another word or the line ``upright`` stands."""
     inside = [(a, b) for a, b in zip(curve.x, curve.y, strict=True) if math.isfinite(b) and b <= high]
     if not inside:
         return []
     right, end = x(inside[-1][0]), y(inside[-1][1])
     wide = _BOLD * len(curve.name)
+    # Beside the line of the operating point, not under it.
+    rights = [right] if upright is None else [right, upright - _OFF, upright + _OFF + wide]
 
-    def clear(row: float) -> bool:
-        return row >= 9 and all(
-            abs(row - other) >= 13 or right < left - size or right - wide > left
-            for left, other, size in taken
+    def clear(last: float, row: float) -> bool:
+        crossed = upright is not None and last - wide < upright + _OFF - 1 and upright - _OFF + 1 < last
+        return (
+            not crossed
+            and row >= 9
+            and all(
+                abs(row - other) >= 13 or last < left - size or last - wide > left
+                for left, other, size in taken
+            )
         )
 
-    row = next((end + by for by in (-6, 16, -20, 30, 44, 58) if clear(end + by)), end - 6)
+    places = ((last, end + by) for by in (-6, 16, -20, 30, 44, 58) for last in rights)
+    right, row = next((place for place in places if clear(*place)), (right, end - 6))
     taken.append((right, row, wide))
     return [text(right, row, curve.name, "end", _SERIES[index % len(_SERIES)][0], True)]
 
