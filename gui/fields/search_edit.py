@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import product
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -26,9 +27,10 @@ from PySide6.QtWidgets import (
 from gui import icons
 from gui.fields.choice_edit import DETAIL_ROLE, Choice, RowDelegate
 from gui.fields.guards import belongs_to_window
-from gui.theme import manager, theme
+from gui.theme import Role, manager, theme
 from gui.tips import plain
 from gui.widgets import paint
+from gui.widgets.name_cuts import cuts_within
 
 _VALUE_ROLE = Qt.ItemDataRole.UserRole + 2
 _MOST = 60  # hits listed
@@ -62,6 +64,7 @@ class SearchEdit(QLineEdit):
         self._icon = icon
         self._label = ""
         self._detail = ""
+        self._others: tuple[str, ...] | None = None  # names of the list
         self._marked = False
         self._model = QStandardItemModel(self)
         completer = QCompleter(self._model, self)
@@ -86,6 +89,7 @@ class SearchEdit(QLineEdit):
         if (label, detail) == (self._label, self._detail):
             return
         self._label, self._detail = label, detail
+        self._others = None
         if not (self.hasFocus() and self.isModified()):
             self._write()
         self._margins()
@@ -286,7 +290,23 @@ class SearchEdit(QLineEdit):
                     paint.text(painter, box, shown, t.font("caption"), t.ink3, paint.RIGHT)
                     return
             box.setRight(box.right() - 5)
-        paint.text(painter, box, self._cut(self.text()), t.font("body"), colour)
+        shown, role = self._shortened(self.text())
+        paint.text(painter, box, shown, t.font(role), colour)
+
+    def _shortened(self, name: str) -> tuple[str, Role]:
+        """A name that has no room, and in which size: what tells it from the others of the list stays."""
+        t = theme()
+        sizes: tuple[Role, ...] = ("body", "caption")
+        if " " in name and not self.isModified():
+            if self._others is None:
+                self._others = tuple(
+                    choice.label for choice in self._search(name.partition(" ")[0]) if choice.is_hit
+                )
+            forms = (name, *cuts_within(name, self._others))
+            for shown, role in product(forms, sizes):
+                if paint.width(t.font(role), shown) <= self._room():
+                    return shown, role
+        return self._cut(name), "body"
 
     def _cut(self, name: str) -> str:
         """A name without its last words, as many as need to go: half a number would be another one.

@@ -1,7 +1,8 @@
 """Names cut to a width so that each still says what the others do not."""
 
+import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 
 Fits = Callable[[str], bool]
@@ -45,3 +46,34 @@ def _without(words: list[str], alike: Sequence[list[str]], fits: Fits, elided: E
     if 0 < by_all < len(words):
         return elided(" ".join(["…", *words[by_all:]]))
     return elided(" ".join(words))
+
+
+_TOKENS = re.compile(r"\([^)]*\)|\S+")  # what stands in brackets is one
+
+
+def cuts_within(name: str, others: Sequence[str]) -> Iterator[str]:
+    """Shorter forms of a name, the longest first, that can be read as none of the others.
+
+    The end stays, where variants of a device differ: "RTX PRO 6000 … Max-Q"; then less of the beginning.
+    """
+    tokens = _TOKENS.findall(name)
+    tails = [tokens[-1]] if tokens else []
+    if tails and tails[0].startswith("(") and " " in tails[0]:
+        tails.append(f"{tails[0].split(' ')[0]}…)")
+    alike = [other for other in others if other != name]
+    for tail in tails:
+        end = tail.removesuffix("…)")
+        for kept in range(len(tokens) - 2, 0, -1):
+            head = " ".join(tokens[:kept])
+            if not any(other.startswith(head) and end in other[len(head) :] for other in alike):
+                yield f"{head} … {tail}"
+        for first in range(1, len(tokens)):
+            back = " ".join([*tokens[first:-1], end])
+            if not any(back in other for other in alike):
+                yield f"… {' '.join([*tokens[first:-1], tail])}"
+    # Of a maker the name goes first: "M4 … (32-core…)".
+    for tail in tails[1:]:
+        end = tail.removesuffix("…)")
+        for word in tokens[1:-1]:
+            if not any(word in other and end in other.partition(word)[2] for other in alike):
+                yield f"{word} … {tail}"
