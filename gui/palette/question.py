@@ -32,14 +32,14 @@ from gui.forms.consequences import (
     preset_changes,
 )
 from gui.forms.layouts import Layout, layout_of
-from gui.palette.names import bare, holds
+from gui.palette.names import MAKERS, bare, holds, is_memory, named_by
 from gui.palette.numerals import NUMBERS
 from gui.palette.precision import OWN_FILES, formats, is_narrow_cache, placed
 from gui.palette.terms import MOST_DEVICES, Terms
 
 Step = Callable[[Scenario], Changes]
 Parts = list[tuple[str, Step]]
-_LONGEST_NAME = 4  # words of a device's name
+_LONGEST_NAME = 5  # words of a device's name
 _LONGEST_MODEL = 8
 # Words of a sentence around the names.
 _FILLING = re.compile(
@@ -97,6 +97,8 @@ def question_of(text: str, scenario: Scenario, shelf: Catalogue, words: Words) -
     device, count, left = _device(left, shelf)
     left = [word for word in left if not _FILLING.fullmatch(word)]
     model, unknown = _model(left, shelf)
+    if device is not None:
+        unknown = tuple(word for word in unknown if word not in MAKERS)
     count = terms.devices if terms.devices is not None else count
     found: Parts = []  # in the order in which one may change what comes after
     if model is not None:
@@ -219,6 +221,8 @@ def _device(left: list[str], shelf: Catalogue) -> tuple[Accelerator | None, int 
             if device is None:
                 continue
             before = left[start - 1] if start else ""
+            if before and _named_model([before, *said], shelf) is not None:
+                continue  # "MiniMax M2" is no Apple M2
             count = int(before) if before.isdecimal() else NUMBERS.get(before)
             if count is not None and not 1 <= count <= MOST_DEVICES:
                 return None, None, left
@@ -228,15 +232,18 @@ def _device(left: list[str], shelf: Catalogue) -> tuple[Accelerator | None, int 
 
 
 def _named_device(said: list[str], shelf: Catalogue) -> Accelerator | None:
-    wanted = [bare(word) for word in said]
-    if any(len(word) < 2 or (word.isdecimal() and len(word) < 3) for word in wanted):
-        return None
     if _FILLING.fullmatch(said[0]) or _FILLING.fullmatch(said[-1]):
         return None
-    if not any(c.isdigit() for c in "".join(wanted)):
-        return None  # "rtx" alone names none
-    hits = shelf.search_accelerators(" ".join(said))
-    return next((hit for hit in hits if all(word in bare(hit.name) for word in wanted)), None)
+    query, wanted = " ".join(said), [bare(word) for word in said]
+    whole = shelf.search_accelerators(query, mend=False)[:1]
+    if whole and bare(whole[0].name) == "".join(wanted):
+        return whole[0]  # "Gaudi 2"
+    if any(len(word) < 2 or (word.isdecimal() and len(word) < 3) for word in wanted):
+        return None
+    if not any(c.isdigit() for c in "".join(wanted)) or all(is_memory(word) for word in wanted):
+        return None  # "rtx" or "24gb" alone name none
+    hits = shelf.search_accelerators(query)
+    return next((hit for hit in hits if all(holds(hit.name, word) for word in wanted)), None)
 
 
 def _model(left: list[str], shelf: Catalogue) -> tuple[Model | None, tuple[str, ...]]:
@@ -250,20 +257,16 @@ def _model(left: list[str], shelf: Catalogue) -> tuple[Model | None, tuple[str, 
 
 
 def _named_model(said: list[str], shelf: Catalogue) -> Model | None:
-    wanted = [bare(word) for word in said]
-    if all(len(word) < 2 for word in wanted):
+    if all(len(bare(word)) < 2 for word in said):
         return None
     query = " ".join(said)
     found = shelf.search_models(query)
     hits = [hit for hit in found if bare(query) in map(bare, hit.aliases)]  # "dsv3"
-    hits = hits or [hit for hit in found if all(holds(hit.name, word) for word in wanted)]
+    hits = hits or [hit for hit in found if named_by(said, hit.name, hit.family)]
     if not hits and any(is_size(word) for word in said):
         # "671b" is in no name; the catalogue knows the size.
-        hits = [
-            hit
-            for hit in shelf.search_models(query, mend=False)
-            if all(holds(hit.name, word) or is_size(word) for word in wanted)
-        ]
+        plain = shelf.search_models(query, mend=False)
+        hits = [hit for hit in plain if named_by(said, hit.name, hit.family, sizes=True)]
     try:
         return shelf.model(hits[0].id) if hits else None
     except InferometerError:

@@ -65,7 +65,8 @@ _PART = re.compile(rf"{_START}(tp|pp|ep|dp){_IS}(\d{{1,4}}){_END}")
 # "h100 x8", "3090×2"; what stands before is the device, not a number of them.  An "x" behind a letter is
 # the end of a word: "rtx 3090".
 _TIMES_AFTER = re.compile(r"([a-z0-9)]+)\s*(?:[×*]|(?<![a-z])x)\s*(\d{1,4})(?![\w.])")
-_TIMES_BEFORE = re.compile(rf"{_START}({_COUNT})\s*[x×*]\s*(?=[a-z\d])(?!\d+b)")
+# "7900 xtx" are no 7,900 of anything.
+_TIMES_BEFORE = re.compile(rf"{_START}({_COUNT})\s*(?!xtx?{_END})[x×*]\s*(?=[a-z\d])(?!\d+b)")
 _COUNTED = re.compile(rf"{_START}({_COUNT})\s*(?:张卡?|块卡?|卡|(?:gpus?|cards?){_END})")
 _ENGINE = re.compile(
     rf"{_START}(?:on\s+)?(vllm|sglang|trt-?llm|tensorrt-?llm|llama\.?cpp|ollama|mlx(?:-lm)?|transformers)"
