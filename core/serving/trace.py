@@ -2,8 +2,8 @@
 
 Read are tables with a heading (CSV) and lines of JSON objects, in these forms:
 
-- own: ``timestamp, input, output`` and optionally ``prefix`` (requests with the same one begin alike)
-  and ``prefix_tokens`` (how far; else as far as the shortest of them);
+- own: ``timestamp, input, output``, or other common names of these, and optionally ``prefix`` (requests
+  with the same one begin alike) and ``prefix_tokens`` (how far; else as far as the shortest of them);
 - Azure LLM inference traces: ``TIMESTAMP, ContextTokens, GeneratedTokens``;
 - Mooncake: ``timestamp`` (ms), ``input_length, output_length, hash_ids`` (blocks of 512 tokens).
 
@@ -47,7 +47,6 @@ _TIME = (
     *("timestamp_s", "time_s", "时间", "时间戳", "到达时间", "到达"),
 )
 _INPUT = (
-    "input",
     "contexttokens",
     "input_length",
     "input_tokens",
@@ -56,6 +55,10 @@ _INPUT = (
     "prompt_length",
     "prompt_len",
     "input_len",
+    "num_prompt_tokens",
+    "isl",
+    "input",  # beside a number of tokens it is the text
+    "prompt",
     "输入",
     "输入长度",
     "输入token",
@@ -64,7 +67,6 @@ _INPUT = (
     "提示长度",
 )
 _OUTPUT = (
-    "output",
     "generatedtokens",
     "output_length",
     "output_tokens",
@@ -72,12 +74,24 @@ _OUTPUT = (
     "num_decode_tokens",
     "generated_tokens",
     "output_len",
+    "num_output_tokens",
+    "completion_length",
+    "response_tokens",
+    "osl",
+    "output",
+    "completion",
     "输出",
     "输出长度",
     "输出token",
     "输出token数",
     "生成长度",
 )
+# Of each the names that are told where it is missing.
+_TOLD = {
+    "timestamp": "timestamp, time, arrival, arrival_time",
+    "input": "input, input_tokens, input_length, prompt, prompt_tokens",
+    "output": "output, output_tokens, output_length, completion_tokens",
+}
 _PREFIX = ("prefix", "prefix_id", "session", "session_id", "conversation_id", "前缀", "会话")
 _PREFIX_TOKENS = ("prefix_tokens", "prefix_length", "前缀长度", "前缀token数")
 _UNITS = re.compile(r"\s*[(（](?:s|秒|tokens?|token\s*数)[)）]$")
@@ -113,8 +127,9 @@ class Trace:
 def parse_trace(data: bytes) -> Trace:
     """The requests of a file's bytes.
 
-    Raises UnreadableFile with ``trace.empty``, ``trace.not_text``, ``trace.columns`` {missing, found},
-    ``trace.number``, ``trace.negative``, ``trace.late`` and ``trace.many_tokens`` {line, column, text},
+    Raises UnreadableFile with ``trace.empty``, ``trace.not_text``,
+    ``trace.columns`` {missing, found, accepted}, ``trace.number``, ``trace.negative``, ``trace.late`` and
+    ``trace.many_tokens`` {line, column, text},
     ``trace.row`` {line}, ``trace.quote`` {line}, ``trace.long`` {limit},
     ``trace.too_many`` {limit} or ``trace.too_large`` {limit}.
     """
@@ -268,10 +283,11 @@ def _pieces(text: str) -> Iterator[list[str]]:
 
 def _places(names: list[str]) -> list[int | None]:
     places = [_first(names, known) for known in (_TIME, _INPUT, _OUTPUT, _PREFIX, _PREFIX_TOKENS)]
-    missing = [k for k, p in zip(("timestamp", "input", "output"), places, strict=False) if p is None]
+    missing = [k for k, p in zip(_TOLD, places, strict=False) if p is None]
     if missing:
-        found = shortened(", ".join(names))
-        raise UnreadableFile(Problem("trace.columns", values={"missing": ", ".join(missing), "found": found}))
+        found, accepted = shortened(", ".join(names)), "; ".join(_TOLD[key] for key in missing)
+        values = {"missing": ", ".join(missing), "found": found, "accepted": accepted}
+        raise UnreadableFile(Problem("trace.columns", values=values))
     return places
 
 

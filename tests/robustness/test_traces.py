@@ -310,3 +310,34 @@ def test_a_trace_in_which_milliseconds_are_lost_is_refused(prefix):
     head = "timestamp,input,output" + (",prefix" if prefix else "")
     problem, sentence = refused(f"{head}\n0,10,2{prefix}\n1e18,10,2{prefix}\n")
     assert problem.code == "trace.long" and "30 years" in sentence
+
+
+@pytest.mark.parametrize("time", ["arrival", "arrival_time", "time", "timestamp"])
+@pytest.mark.parametrize("prompt", ["prompt", "prompt_tokens", "input", "input_tokens", "input_length"])
+@pytest.mark.parametrize("output", ["output", "output_tokens", "output_length", "completion_tokens"])
+def test_columns_have_the_names_that_people_give_them(time, prompt, output):
+    table = f"{time},{prompt},{output}\n0,900,10\n1.5,700,20\n"
+    trace = parse_trace(table.encode())
+    assert is_trace(table.encode())
+    assert trace.arrival.tolist() == [0.0, 1.5]
+    assert (trace.prompt.tolist(), trace.output.tolist()) == ([900, 700], [10, 20])
+
+
+def test_a_text_beside_its_number_of_tokens_is_not_read_as_one():
+    line = {"arrival": 0, "prompt": "why?", "prompt_tokens": 7, "output": "so", "output_tokens": 3}
+    trace = parse_trace(json.dumps(line).encode())
+    assert (trace.prompt.tolist(), trace.output.tolist()) == ([7.0], [3.0])
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize(
+    "text", ["arrival,question,output\n0,1,2\n", '{"arrival": 0, "question": 1, "output": 2}\n']
+)
+def test_a_missing_column_is_told_with_what_is_there_and_what_is_taken(language, text):
+    with pytest.raises(UnreadableFile) as caught:
+        parse_trace(text.encode())
+    said = Words(language).problem(caught.value.problems[0])
+    assert "arrival, question, output" in said and "prompt_tokens" in said
+    accepted = str(caught.value.problems[0].values["accepted"]).split(", ")
+    for name in accepted:
+        parse_trace(f"arrival,{name},output\n0,1,2\n".encode())
