@@ -16,7 +16,7 @@ import numpy as np
 from core.latency.machine import Identity, compute_format, peak_flops
 from core.memory.device import driver_total_bytes
 from core.model.cache import kv_bytes
-from core.model.parameters import active_parameters, stored_parameters, weight_bytes
+from core.model.parameters import active_parameters, plain_weight_bytes, stored_parameters, weight_bytes
 from core.quantities import FloatArray
 from core.spec.accelerator import Accelerator
 from core.spec.architecture import Architecture, MixtureOfExperts
@@ -93,14 +93,14 @@ class Load:
         self._prompt_tokens, self._prompt_flops = float(prompt), 2.0 * self._active * prompt
         engine, draft = base.engine, base.speculative
         self._budget = engine.gpu_memory_utilization if engine.name in ("vllm", "textbook") else 1.0
-        self._offloads = leaves_on_host(engine)
+        self._offloads, self._plain = leaves_on_host(engine), engine.name == "textbook"
         # A draft that is accepted gives several tokens for one reading of the weights.
         self._gained = 1.0 + draft.tokens if draft.kind != "none" else 1.0
         self._users = float(self._work.users) if self._work.load == "users" else _CROWD
 
     def bounds(self, field: Field, peaks: FloatArray, place: Deployment, weights: str, cache: str) -> Bounds:
         """Bounds and guess of one layout and pair of formats on every device."""
-        total = float(_stored_bytes(Identity(self._arch), weights))
+        total = float(_stored_bytes(Identity(self._arch), weights, self._plain))
         tp, pp = place.tensor_parallel, place.pipeline_parallel
         here = 0.0 if self._offloads else total / (tp * pp)  # what the host takes nobody knows here
         needed, usable = np.full(len(field.devices), here), self._budget * field.memory
@@ -144,8 +144,10 @@ class Load:
 
 
 @lru_cache(maxsize=256)
-def _stored_bytes(arch: Identity[Architecture], weights: str) -> int:
-    return int(weight_bytes(arch.it, WEIGHT_FORMATS[weights]))
+def _stored_bytes(arch: Identity[Architecture], weights: str, plain: bool) -> int:
+    """``plain``: as the textbook counts them, which knows no classes of tensors."""
+    fmt = WEIGHT_FORMATS[weights]
+    return int(plain_weight_bytes(arch.it, fmt, 1) if plain else weight_bytes(arch.it, fmt))
 
 
 @lru_cache(maxsize=256)

@@ -115,6 +115,19 @@ def test_offers_are_ranked_and_meet_every_target(wanted, rank):
         assert point.speed.time_to_first_token.expected == pytest.approx(offer.time_to_first_token)
 
 
+@pytest.mark.parametrize("weights", ["nvfp4_experts", "nvfp4", "int4", "gguf_q4_k_m"])
+def test_bounds_of_the_plain_formulas_are_theirs(samples, weights):
+    """They count each weight as its element, whatever is stored wider."""
+    few = {"search.weight_formats": (weights,), "search.devices": ("RTX 5060", "Apple M4", "H200 SXM 141GB")}
+    changes = {"engine.name": "textbook", "targets.users": None, **few}
+    for sample in samples:
+        base = with_values(scenario_file.load(sample), changes)
+        for combination in combinations(base):
+            if combination.reason == "weights":
+                found = estimated(base, replace(combination, reason=None), whole=True)
+                assert not isinstance(found, Offer)
+
+
 def test_everything_is_accounted_for(wanted):
     state = last(recommend(wanted))
     assert state.searched == state.total == len(combinations(wanted))
