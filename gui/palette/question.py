@@ -33,7 +33,7 @@ from gui.forms.consequences import (
 )
 from gui.forms.layouts import Layout, layout_of
 from gui.palette.names import MAKERS, bare, holds, is_memory, named_by
-from gui.palette.numerals import NUMBERS
+from gui.palette.numerals import NUMBERS, without_separators
 from gui.palette.precision import OWN_FILES, formats, is_narrow_cache, placed
 from gui.palette.terms import MOST_DEVICES, Terms
 
@@ -92,7 +92,7 @@ class Question:
 
 def question_of(text: str, scenario: Scenario, shelf: Catalogue, words: Words) -> Question | None:
     """The question that a text asks; None for a text that is none, or nothing but one name."""
-    terms = Terms(" ".join(_MARKS.sub(" ", text.lower()).split()))
+    terms = Terms(" ".join(_MARKS.sub(" ", without_separators(text.lower())).split()))
     left = _BETWEEN.sub(" ", in_latin(terms.rest)).split()
     device, count, left = _device(left, shelf)
     left = [word for word in left if not _FILLING.fullmatch(word)]

@@ -64,3 +64,52 @@ def test_the_number_of_a_device_is_no_number_of_users(
 def test_a_number_goes_to_its_own_word(text: str, parts: tuple[str, ...], scenario: Scenario) -> None:
     found = question_of(text, scenario, SHELF, Words("en"))
     assert found is not None and (found.parts, found.unknown) == (parts, ())
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("输入8千 输出5百", {"prompt_tokens": 8000, "output_tokens": 500}),
+        ("输入1万", {"prompt_tokens": 10_000}),
+        ("8千 输入 16 用户", {"prompt_tokens": 8000, "users": 16}),
+        ("输入1万2千 输出1千", {"prompt_tokens": 12_000, "output_tokens": 1000}),
+        ("输入一万五 输出八百", {"prompt_tokens": 15_000, "output_tokens": 800}),
+        ("1.5万上下文", {"prompt_tokens": 15_000}),
+        ("一千个用户 一万上下文", {"users": 1000, "prompt_tokens": 10_000}),
+        ("一百二十八个用户", {"users": 128}),
+        ("一百零八人", {"users": 108}),
+        ("1千人 8千", {"users": 1000, "prompt_tokens": 8000}),
+        ("并发1千", {"users": 1000}),
+        ("用户数：1万", {"users": 10_000}),
+        ("每秒1百个请求", {"request_rate": 100.0}),
+        ("16,000 tokens", {"prompt_tokens": 16_000}),
+        ("1,000 users", {"users": 1000}),
+        ("users=1,000", {"users": 1000}),
+        ("输入16,000 输出1,000", {"prompt_tokens": 16_000, "output_tokens": 1000}),
+        ("128,000 context, 16 users", {"prompt_tokens": 128_000, "users": 16}),
+        ("tp8,128 users", {"users": 128}),  # no 8,128
+        ("1k users", {"users": 1000}),
+        ("1.5k users 16k", {"users": 1500, "prompt_tokens": 16_384}),
+    ],
+)
+def test_thousands_are_read_as_they_are_written(
+    text: str, said: dict[str, float], language: str, scenario: Scenario
+) -> None:
+    found = question_of(text, scenario, SHELF, Words(language))
+    assert found is not None and found.unknown == ()
+    work = with_values(scenario, dict(found.changes(scenario))).workload
+    assert {name: getattr(work, name) for name in said} == said
+
+
+@pytest.mark.parametrize(
+    ("text", "model"),
+    [
+        ("千问3 8b 4090", "Qwen3-8B"),
+        ("零一万物 34b 4090", "Yi-34B-Chat"),
+        ("百川2 7b 4090", "Baichuan2-7B-Chat"),
+    ],
+)
+def test_signs_of_numbers_in_names_are_no_numbers(text: str, model: str, scenario: Scenario) -> None:
+    found = question_of(text, scenario, SHELF, Words("zh_CN"))
+    assert found is not None and (found.parts[0], found.unknown) == (model, ())
