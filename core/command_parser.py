@@ -6,8 +6,10 @@ import math
 import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from core.strict_json import shortened
 from core.words import Words
 
 _USAGE = "usage: "  # what argparse itself begins with
@@ -44,6 +46,12 @@ class CommandParser(argparse.ArgumentParser):
         self._optionals.title = self.words("arguments.options")
         self.add_argument("-h", "--help", action="help", help=self.words("arguments.help"))
 
+    def add_argument(self, *names: Any, **options: Any) -> Any:
+        """An empty name is that of no file, though a path made of it is that of the current folder."""
+        if options.get("type") is Path:
+            options["type"] = _path(self.words)
+        return super().add_argument(*names, **options)
+
     def add_subparsers(self, **options: Any) -> Any:
         """Parsers of commands, which speak the same language."""
         options.setdefault("parser_class", functools.partial(type(self), words=self.words))
@@ -77,7 +85,10 @@ class CommandParser(argparse.ArgumentParser):
         for pattern, key in _SAID:
             found = re.fullmatch(pattern, said, re.DOTALL)
             if found is not None:
-                said = self.words(f"arguments.{key}", **found.groupdict())
+                given = found.groupdict()
+                if "given" in given:
+                    given["given"] = shortened(given["given"])
+                said = self.words(f"arguments.{key}", **given)
                 break
         return said if of_one is None else self.words("arguments.of_one", name=of_one["name"], text=said)
 
@@ -91,6 +102,15 @@ class CommandParser(argparse.ArgumentParser):
             super()._print_message(message, file)
 
 
+def _path(words: Words) -> Callable[[str], Path]:
+    def path(text: str) -> Path:
+        if not text.strip():
+            raise argparse.ArgumentTypeError(words("arguments.no_name"))
+        return Path(text)
+
+    return path
+
+
 def above_zero(words: Words) -> Callable[[str], float]:
     """The type of an argument that is a number above zero."""
 
@@ -100,7 +120,7 @@ def above_zero(words: Words) -> Callable[[str], float]:
         except ValueError:
             value = math.nan
         if not (math.isfinite(value) and value > 0):
-            raise argparse.ArgumentTypeError(words("arguments.not_positive", given=repr(text)))
+            raise argparse.ArgumentTypeError(words("arguments.not_positive", given=shortened(repr(text))))
         return value
 
     return number
@@ -118,8 +138,10 @@ def whole(words: Words) -> Callable[[str], int]:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not value.is_integer() or abs(value) >= 2**63:
-            raise argparse.ArgumentTypeError(words("arguments.whole_number", given=repr(text)))
+        if math.isinf(value) or abs(value) >= 2**63:
+            raise argparse.ArgumentTypeError(words("arguments.too_large", given=shortened(repr(text))))
+        if not value.is_integer():
+            raise argparse.ArgumentTypeError(words("arguments.whole_number", given=shortened(repr(text))))
         return int(value)
 
     return number

@@ -19,6 +19,7 @@ from core.importers.limits import (
     opened,
     plain_file,
     refuse,
+    too_much,
 )
 from core.spec.gguf_types import FILE_TYPE_BY_NUMBER, TYPE_BY_NUMBER, VALUE_TYPES, TensorType
 from core.strict_json import shortened
@@ -115,7 +116,7 @@ def read_gguf(path: Path) -> GgufHeader:
             keys.setdefault(key, value)
         tensors.update(found)
         if len(tensors) > MAX_TENSORS:
-            refuse("limit", what="tensors", limit=MAX_TENSORS)
+            too_much("tensors", MAX_TENSORS)
         if end > size:
             values = {"file": shortened(part.name), "missing": end - size}
             notes.append(Problem("importer.note_incomplete", (), values, "warning"))
@@ -129,7 +130,7 @@ def _parts(path: Path) -> list[Path]:
         return [path]
     count = int(match[2])
     if not 1 <= count <= MAX_FILES or not 1 <= int(match[1]) <= count:
-        refuse("limit", what="files", limit=MAX_FILES)
+        too_much("files", MAX_FILES)
     stem, suffix = path.name[: match.start()], path.name[-5:]
     parts = [path.with_name(f"{stem}-{n:05}-of-{count:05}{suffix}") for n in range(1, count + 1)]
     plain_file(path)
@@ -150,9 +151,9 @@ def _one(window: Window) -> tuple[dict[str, Any], dict[str, TensorInfo], int]:
         refuse("gguf_version", version=version)
     tensor_count, key_count = window.number("Q"), window.number("Q")
     if tensor_count > MAX_TENSORS:
-        refuse("limit", what="tensors", limit=MAX_TENSORS)
+        too_much("tensors", MAX_TENSORS)
     if key_count > MAX_KEYS:
-        refuse("limit", what="keys", limit=MAX_KEYS)
+        too_much("keys", MAX_KEYS)
     keys: dict[str, Any] = {}
     for _ in range(key_count):
         name = window.text(MAX_KEY_BYTES)
@@ -195,7 +196,7 @@ def _array(window: Window) -> Any:
     if kind == "STRING":
         window.texts += count
         if window.texts > MAX_ITEMS:
-            refuse("limit", what="items", limit=MAX_ITEMS)
+            too_much("items", MAX_ITEMS)
         if 8 * count > window.left:
             refuse("cut_off", missing=8 * count - window.left)
         window.skip_texts(count)
@@ -213,16 +214,16 @@ def _tensor(window: Window) -> tuple[TensorInfo, int]:
     name = window.text(MAX_NAME_BYTES)
     dimensions = window.number("I")
     if not 1 <= dimensions <= 8:
-        refuse("limit", what="dimensions", limit=8)
+        too_much("dimensions", 8)
     shape = tuple(window.number("Q") for _ in range(dimensions))
     number, offset = window.number("I"), window.number("Q")
     known = TYPE_BY_NUMBER.get(number)
     if known is None:
         refuse("gguf_type", number=number, name=shortened(name))
     if any(not 1 <= size <= MAX_DIMENSION for size in shape):
-        refuse("limit", what="dimension", limit=MAX_DIMENSION)
+        too_much("dimension", MAX_DIMENSION)
     window.keep(8 * NUMBER_COST)
     tensor = TensorInfo(name, shape, known)
     if tensor.elements > MAX_ELEMENTS:
-        refuse("limit", what="elements", limit=MAX_ELEMENTS)
+        too_much("elements", MAX_ELEMENTS)
     return tensor, offset

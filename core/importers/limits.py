@@ -6,13 +6,17 @@ that it has decides how much memory is used.
 
 import stat
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from io import BufferedReader
 from pathlib import Path
 from typing import NoReturn
 
-from core.errors import Problem, UnreadableFile
+from core.errors import InferometerError, Problem, UnreadableFile
 from core.os_reasons import reason_of
-from core.strict_json import shortened_path
+from core.strict_json import shortened, shortened_path
+from core.words import Phrase
 
 WINDOW_BYTES = 2**20
 MAX_JSON_BYTES = 20 * 2**20  # of a configuration, an index, a report of a tool
@@ -26,6 +30,28 @@ MAX_LAYERS = 4096
 def refuse(code: str, **values: object) -> NoReturn:
     """Raise UnreadableFile with one problem below ``importer.``."""
     raise UnreadableFile(Problem(f"importer.{code}", (), values))
+
+
+def too_much(what: str, limit: int) -> NoReturn:
+    """Raise UnreadableFile for a count of something (a key of ``claims``) that no model has."""
+    refuse("limit", what=Phrase(f"claims.{what}"), limit=limit)
+
+
+@contextmanager
+def told_of(file: Path) -> Iterator[None]:
+    """What is wrong with a file of a folder names the file: the person has named the folder."""
+    try:
+        yield
+    except InferometerError as error:
+        raise type(error)(*(_of_file(problem, file) for problem in error.problems)) from None
+
+
+def _of_file(problem: Problem, file: Path) -> Problem:
+    if "file" in problem.values or problem.code == "importer.of_file":
+        return problem
+    said = Phrase(f"problems.{problem.code}", problem.values)
+    values = {"file": shortened(file.name), "said": said}
+    return replace(problem, code="importer.of_file", values=values)
 
 
 def plain_file(path: Path) -> int:
@@ -107,7 +133,7 @@ class Window:
         """Account for ``size`` bytes that stay in memory.  Raises UnreadableFile for too many."""
         self._budget -= size
         if self._budget < 0:
-            refuse("limit", what="header", limit=KEPT_BYTES)
+            too_much("header", KEPT_BYTES)
 
     @property
     def position(self) -> int:
@@ -165,7 +191,7 @@ class Window:
         if length > self.left:
             refuse("cut_off", missing=length - self.left)
         if length > most and keep is None:
-            refuse("limit", what="text", limit=most)
+            too_much("text", most)
         kept = min(length, most if keep is None else keep)
         self.keep(kept + NUMBER_COST)
         found = self.take(kept)
@@ -176,7 +202,7 @@ class Window:
         if count > self.left:
             refuse("cut_off", missing=count - self.left)
         if count > WINDOW_BYTES:
-            refuse("limit", what="text", limit=WINDOW_BYTES)
+            too_much("text", WINDOW_BYTES)
         self._start, self._at = self.position, 0
         try:
             self._file.seek(self._start)

@@ -19,7 +19,7 @@ from core.importers.engine_command import Command, apply_command, looks_like_com
 from core.importers.gguf import is_gguf, read_gguf
 from core.importers.gguf_model import model_from_gguf
 from core.importers.imported_model import ImportedModel
-from core.importers.limits import is_file, is_folder, opened, read_bounded
+from core.importers.limits import is_file, is_folder, opened, read_bounded, told_of
 from core.importers.local_hardware import (
     LocalHardware,
     hardware_of,
@@ -72,7 +72,10 @@ def recognise(source: Path | str) -> Imported:
 def _file(path: Path) -> Imported:
     if is_folder(path):
         inside = _gguf_in(path)
-        return _file(inside) if inside is not None else _model(model_from_files(path))
+        if inside is None:
+            return _model(model_from_files(path))
+        with told_of(inside):
+            return _file(inside)
     with opened(path) as file:
         head = file.read(8)
     if is_gguf(head):

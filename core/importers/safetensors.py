@@ -6,12 +6,13 @@ it are opened.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from core import strict_json
-from core.importers.limits import MAX_FILES, opened, plain_file, read_bounded, refuse
+from core.importers.limits import MAX_FILES, opened, plain_file, read_bounded, refuse, told_of, too_much
 from core.strict_json import shortened
 
 MAX_HEADER_BYTES = 12 * 2**20
@@ -127,19 +128,21 @@ def files_of_index(path: Path) -> list[Path]:
             refuse("index_bad", file=shortened(path.name))
         found[name] = None
         if len(found) > MAX_FILES:
-            refuse("limit", what="files", limit=MAX_FILES)
+            too_much("files", MAX_FILES)
     for name in found:
         if not name or set(name) & set("/\\:\0") or name.startswith(".") or not name.endswith(SUFFIX):
             refuse("outside_folder", name=shortened(name))
     return [path.with_name(name) for name in sorted(found)]
 
 
-def tensors_of(files: list[Path]) -> Iterator[StoredTensor]:
-    """All tensors of several files, one header in memory at a time."""
+def tensors_of(files: list[Path], named: Path | None = None) -> Iterator[StoredTensor]:
+    """All tensors of several files, one header in memory at a time; ``named``: the one that was asked for."""
     total = 0
     for path in files:
         with opened(path) as file:
             total += int.from_bytes(file.read(8), "little")
         if total > MAX_ALL_HEADERS:
-            refuse("limit", what="header", limit=MAX_ALL_HEADERS)
-        yield from read_header(path)
+            too_much("header", MAX_ALL_HEADERS)
+        with nullcontext() if path == named else told_of(path):
+            tensors = read_header(path)
+        yield from tensors

@@ -6,6 +6,7 @@ index tables count as bytes of the weights they belong to.
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from core.importers.hf.best_effort import best_effort
 from core.importers.hf.quantisation import unknown_method
 from core.importers.hf_config import model_from_config
 from core.importers.imported_model import ImportedModel
-from core.importers.limits import is_file, is_folder, read_bounded
+from core.importers.limits import is_file, is_folder, read_bounded, told_of
 from core.importers.safetensors import (
     INDEX,
     SUFFIX,
@@ -56,10 +57,11 @@ def model_from_files(path: Path) -> ImportedModel:
         if not files:
             where = {"folder": shortened(folder.name)}
             raise InvalidScenario(Problem("importer.folder_without_model", (CONFIG,), where))
-        stored = sum(tensor.bytes for tensor in tensors_of(files)) if files else 0
+        stored = sum(tensor.bytes for tensor in tensors_of(files, path)) if files else 0
         told = {"gigabytes": f"{stored / 1e9:.2f}", "folder": shortened(folder.name)}
         raise InvalidScenario(Problem("importer.config_missing", (CONFIG,), told))
-    config = strict_json.parse(read_bounded(config_path))
+    with nullcontext() if config_path == path else told_of(config_path):
+        config = strict_json.parse(read_bounded(config_path))
     found = model_from_tree(config, _name(config, folder))
     missing = [file for file in files if not is_file(file)]
     if missing:
@@ -70,7 +72,7 @@ def model_from_files(path: Path) -> ImportedModel:
         }
         note = Problem("importer.note_shards_missing", (), values, "warning")
         return ImportedModel(found.model, found.weight_format, (*found.notes, note))
-    return with_stored(found, config, tensors_of(files)) if files else found
+    return with_stored(found, config, tensors_of(files, path)) if files else found
 
 
 def model_from_tree(config: Any, name: str) -> ImportedModel:

@@ -26,10 +26,12 @@ from core.estimator import estimate
 from core.files.atomic import write_atomic
 from core.files.opening import open_document
 from core.spec.scenario import Scenario
+from core.strict_json import shortened_path
 from core.words import Words
 from gui.app import application, start
 from gui.frame.window import MainWindow
 
+_KINDS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG"}  # by the ending of a file
 _TURNS = 200  # of the event loop; a complete window needs fewer than ten
 _MOST_S = 20.0  # for what is worked out by another thread
 
@@ -50,6 +52,10 @@ def take(
     ``pins`` are compared with the file, ``runs`` are measurements to lay beside it.
     """
     words = Words(language)
+    kind = _KINDS.get(out.suffix.lower())
+    if kind is None:
+        values = {"path": shortened_path(str(out)), "kinds": ", ".join(_KINDS)}
+        return _refuse(UnwritableFile(Problem("report.picture", values=values)), words, out)
     pinned: list[Scenario] = []
     path = file
     try:
@@ -75,7 +81,7 @@ def take(
         picture = grab(window, QSize(*size))
         window.close()
     try:
-        write_atomic(out, _png(picture))
+        write_atomic(out, _written(picture, kind))
     except InferometerError as error:
         return _refuse(error, words, out)
     return 0
@@ -110,11 +116,11 @@ def grab(window: MainWindow, size: QSize) -> QPixmap:
     return window.grab()
 
 
-def _png(picture: QPixmap) -> bytes:
+def _written(picture: QPixmap, kind: str) -> bytes:
     held = QByteArray()
     buffer = QBuffer(held)
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    picture.save(buffer, "PNG")
+    picture.save(buffer, kind)
     buffer.close()
     return bytes(held.data())
 

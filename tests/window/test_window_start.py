@@ -98,6 +98,8 @@ def test_a_picture_has_its_size_and_colours(
         ("screenshot", "{sample}", "--out", "p.png", "--size", "huge"),
         ("screenshot", "{sample}", "--out", "p.png", "--size", "99999x99999"),
         ("screenshot", "{sample}", "--out", "p.png", "--theme", "pink"),
+        ("screenshot", "{sample}", "--out", "{folder}/s.txt"),
+        ("screenshot", "{sample}", "--out", "{folder}/s"),
         ("screenshot",),
         ("--no-such-option",),
     ],
@@ -105,14 +107,24 @@ def test_a_picture_has_its_size_and_colours(
 def test_bad_arguments_get_a_sentence_and_status_2(
     root: Path, tmp_path: Path, samples: list[Path], arguments: tuple[str, ...]
 ) -> None:
-    filled = [text.format(sample=samples[0]) for text in arguments]
+    filled = [text.format(sample=samples[0], folder=tmp_path) for text in arguments]
     done = run(root, tmp_path, *filled)
     assert done.returncode == 2
     assert done.stderr.strip()
     assert "Traceback" not in done.stderr
     assert "plugin" not in done.stderr  # what Qt's screenless platform cannot do is nobody's news
-    for name in ("missing.json", "no such folder"):
+    for name in ("missing.json", "no such folder", "s.txt"):
         assert done.stderr.count(name) <= 1
+    assert not [*tmp_path.glob("s*")]  # text is no picture
+
+
+def test_a_picture_is_of_the_kind_that_its_ending_says(
+    root: Path, tmp_path: Path, samples: list[Path]
+) -> None:
+    out = tmp_path / "p.jpg"
+    done = run(root, tmp_path, "screenshot", str(samples[0]), "--out", str(out), "--size", "640x480")
+    assert done.returncode == 0, done.stderr
+    assert out.read_bytes().startswith(b"\xff\xd8\xff")
 
 
 def test_a_fault_is_written_down_and_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

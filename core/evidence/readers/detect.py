@@ -63,9 +63,10 @@ def read_files(paths: Iterable[Path]) -> Reading:
 
 
 def _read_file(path: Path) -> Reading:
+    name = path.name or str(path.absolute())  # "." is a dot in any sentence
     try:
         if path.exists() and not path.is_file():  # a pipe would never end
-            return Reading((), (problem("not_a_file", path.name),))
+            return Reading((), (problem("not_a_file", name),))
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
         if packed.is_packed(data) or len(data) > MAX_BYTES:
