@@ -40,7 +40,8 @@ def workload_curves(scenario: Scenario, estimate: Estimate | None = None) -> Wor
     if not math.isfinite(users):  # more arrive than are answered
         users = 1.5 * max(1, point.capacity.max_users)
     tokens = scenario.workload.tokens_per_request
-    most = places(scenario)
+    running = point.capacity.max_running  # the rest wait, and hold no memory
+    most = places(scenario) if running is None else min(places(scenario), float(running))
     grid = _memory_grid(users, point.capacity.max_users, scenario.deployment.replicas, most)
     ledger = point.ledger
     lengths = np.array([tokens, *other_lengths(scenario)])
@@ -48,7 +49,7 @@ def workload_curves(scenario: Scenario, estimate: Estimate | None = None) -> Wor
     lines = [
         _line(grid, row, int(n), ledger.budget_bytes, most) for row, n in zip(used, lengths, strict=True)
     ]
-    own = replace(lines[0], users=point.capacity.max_users)
+    own = replace(lines[0], users=point.capacity.at_once)
     change = None
     shown: Scenario | None = scenario
     if point.speed is None:  # nothing runs that the curves could be of

@@ -38,22 +38,28 @@ def axes(draw: Draw, panel: Panel, *, numbers: bool = True) -> None:
             draw.text(panel.px(value), middle, text, current.ink3, align="centre", keep=False)
 
 
+def _beside(x: float, width: float, spans: list[tuple[float, float]]) -> float:
+    """The first place from ``x`` on, to the right of a span, where so wide a text touches none of them."""
+    for left, right in sorted(spans):
+        if x - 4 < right and left < x + width + 4:
+            x = right + 7
+    return x
+
+
 def panel_title(
     draw: Draw, panel: Panel, spans: Iterable[tuple[float, float]] = (), widest: str = ""
 ) -> None:
     """The name inside a panel, at its upper left; a curve that passes goes behind it.
 
-    ``spans`` are left and right of upright lines with their flags: the name moves to the right of those
-    that it would stand on, or that ``widest``, the name of another panel above or below, would.
+    ``spans`` are left and right of upright lines with their flags, the first the most important: the name
+    moves to the right of those that it would stand on, or that ``widest``, the name of another panel above
+    or below, would.
     """
-    x, y = panel.rect.left() + 2, panel.py(panel.y.end) - draw.theme.px(11)
+    first, y = panel.rect.left() + 2, panel.py(panel.y.end) - draw.theme.px(11)
     width = max(draw.width(text, "caption_medium") for text in (panel.title, widest))
-    first = x
-    for left, right in sorted(spans):
-        if x - 4 < right and left < x + width + 4:
-            x = right + 7
-    if x + width > panel.rect.right():
-        x = first
+    found = list(spans)
+    places = [_beside(first, width, found[:count]) for count in range(len(found), 0, -1)]
+    x = next((place for place in places if place + width <= panel.rect.right()), first)
     place = draw.rect_of(x, y, panel.title, "caption_medium", "left")
     draw.fill(place.adjusted(-2, 1, 3, -1), draw.theme.canvas)
     draw.text(x, y, panel.title, draw.theme.ink2, role="caption_medium")

@@ -267,7 +267,7 @@ class LatencyOverUsers(PlotPane):
         is_set = curves.change is None and has_point(estimate)  # the curves are those of the scenario itself
         if self.pointer is not None:
             self.crosshair(draw, panels, self.pointer)
-        self._titles(draw, users if is_set else math.nan)
+        self._titles(draw, users if is_set else math.nan, curves.full_at)
         if is_set:
             self.operating_line(draw, panels, users)
         self._dots(draw, curves)
@@ -290,8 +290,11 @@ class LatencyOverUsers(PlotPane):
             self._target_name(draw, part, curves, estimate)
         self._full_name(draw, curves)
 
-    def _titles(self, draw: Draw, users: float) -> None:
-        """Names of the panels beside the operating line and its flag; still while it is dragged."""
+    def _titles(self, draw: Draw, users: float, full_at: float) -> None:
+        """Names of the panels beside the operating line and its flag, and beside the line of the full cache.
+
+        Still while the operating line is dragged.
+        """
         panels = [part.panel for part in self.parts]
         first = panels[0]
         if not self._dragging:
@@ -299,6 +302,8 @@ class LatencyOverUsers(PlotPane):
             if math.isfinite(users):
                 flag = draw.flag_place(first.px(users), first.rect.top(), self.users_text(users), first.rect)
                 self._upright.append((flag.left(), flag.right()))
+            if full_at < first.x.end:
+                self._upright.append((first.px(full_at) - 1, first.px(full_at) + 1))
         widest = max((panel.title for panel in panels), key=lambda name: draw.width(name, "caption_medium"))
         for panel in panels:
             panel_title(draw, panel, self._upright, widest)

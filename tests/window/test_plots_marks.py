@@ -154,6 +154,19 @@ def test_names_of_panels_keep_clear_of_a_handle_at_rest(qtbot: QtBot, scenario: 
         assert not left - 13 < line < right + 13, "the flag is 27 pixels wide"
 
 
+@pytest.mark.parametrize("users", [60, 200, 1000])
+def test_names_of_panels_keep_clear_of_the_line_of_the_full_cache(
+    qtbot: QtBot, scenario: Scenario, users: int
+) -> None:
+    pane = shown(LatencyOverUsers, qtbot, scenario, workload__users=users)
+    assert pane.curves is not None
+    line = pane.area.panels[0].px(pane.curves.full_at)
+    said = {text: left for text, (left, _) in texts(pane).items() if text.startswith(PANELS)}
+    assert len(said) == 2 and len(set(said.values())) == 1
+    for text, left in said.items():
+        assert not left - 4 < line < left + text_width(text, "caption_medium") + 4
+
+
 @pytest.mark.parametrize("users", [*range(1, 60, 3), 200, 2000])
 def test_both_values_are_written_whatever_the_load(qtbot: QtBot, scenario: Scenario, users: int) -> None:
     from core.units import three_digits

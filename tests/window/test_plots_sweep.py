@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from core.catalog.accelerators import load_accelerator
 from core.estimator import estimate
 from core.files import scenario_file
 from core.memory.capacity import memory_over_users
@@ -13,6 +14,7 @@ from core.planning.sweep import other_lengths, workload_curves
 from core.quantities import EXPECTED, HIGH, LOW
 from core.spec.change import with_values
 from core.spec.scenario import Scenario
+from core.spec.support import releases_of
 
 
 @pytest.fixture(params=[0, 1, 2])
@@ -160,3 +162,18 @@ def test_lines_of_memory_end_where_every_slot_is_taken(samples, slots, prompt):
     assert curves.memory.users == curves.memory.full_at == slots
     for users in (slots, 1.5 * slots, 2 * slots):  # the rest wait, and keep nothing
         assert np.interp(users, curves.memory_users, curves.memory.bytes) == point.ledger.needed_bytes
+
+
+@pytest.mark.parametrize(("engine", "changes"), [("mlx", {}), ("vllm", {"engine.max_num_seqs": 3})])
+def test_lines_of_memory_end_with_the_requests_that_run_at_once(samples, engine, changes):
+    """The card of Max users and the name of the line say one number: the rest wait, and hold none."""
+    scenario = scenario_file.load(samples[0])
+    if engine == "mlx":
+        changes = {"accelerator": load_accelerator("Apple M4 Max (40-core GPU)"), "engine.name": "mlx"}
+        changes |= {"precision.weights": "mlx_4bit", "engine.version": releases_of("mlx")[0]}
+    scenario = with_values(scenario, {**changes, "workload.users": 1, "workload.prompt_tokens": 1024})
+    point = estimate(scenario)
+    curves = workload_curves(scenario, point)
+    assert point.capacity.max_users > point.capacity.at_once == (1 if engine == "mlx" else 3)
+    assert curves.memory.users == curves.memory.full_at == point.capacity.at_once
+    assert all(line.users <= point.capacity.at_once for line in curves.other_lengths)
