@@ -30,6 +30,7 @@ class MessageArea(QWidget):
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
         self._passing: set[str] = set()
+        self._good: set[str] = set()  # of them those that tell what was done
         self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
         self._rest.timeout.connect(self._drop_done)
         self._left: QWidget | None = None  # had the focus before a link of a strip took it
@@ -50,6 +51,7 @@ class MessageArea(QWidget):
     ) -> None:
         """Show a message; ``kind`` is "good", "warn", "bad" or "info"; a passing one goes with an edit.
 
+        A good one tells what was done, and goes with the next edit or workspace.
         ``again`` tells the same once more, in the language that is spoken then.
         """
         strip = self._strips.get(subject)
@@ -63,7 +65,10 @@ class MessageArea(QWidget):
         done = subject in _DONE and kind in ("good", "info")
         if done:
             self._rest.start()
-        if done or passing:
+        self._good.discard(subject)
+        if kind == "good":
+            self._good.add(subject)
+        if done or passing or kind == "good":
             self._passing.add(subject)
         else:
             self._passing.discard(subject)
@@ -72,6 +77,13 @@ class MessageArea(QWidget):
     def pass_on(self) -> tuple[str, ...]:
         """The scenario was edited: drop what was said of the moment before; returns the subjects."""
         gone = tuple(self._passing)
+        for subject in gone:
+            self.drop(subject)
+        return gone
+
+    def leave(self) -> tuple[str, ...]:
+        """Another workspace comes into sight: what was done in the last one is said; returns the subjects."""
+        gone = tuple(self._good)
         for subject in gone:
             self.drop(subject)
         return gone
@@ -94,6 +106,7 @@ class MessageArea(QWidget):
     def drop(self, subject: str) -> None:
         """Take a message away."""
         self._passing.discard(subject)
+        self._good.discard(subject)
         self._again.pop(subject, None)
         strip = self._strips.pop(subject, None)
         if strip is not None:

@@ -137,9 +137,12 @@ class Workspaces(QStackedWidget):
         return found
 
     def show_key(self, key: str) -> None:
-        """Bring a workspace into sight, and the messages with it."""
-        if key == self.key:
-            return
+        """Bring a workspace into sight, and the messages with it, without what was done in the last one."""
+        if key != self.key:
+            self._context.messages.leave()
+            self._bring(key)
+
+    def _bring(self, key: str) -> None:
         _as_workspace(self._pages[self.key]).deactivate()
         page = self.page(key)
         self.key = key
@@ -157,14 +160,16 @@ class Workspaces(QStackedWidget):
     def forget(self) -> None:
         """Make all but the first anew: another language is spoken."""
         shown = self.key
-        self.show_key(FIRST)
+        if shown != FIRST:
+            self._bring(FIRST)
         for key in [key for key in self._pages if key != FIRST]:
             page = self._pages.pop(key)
             if hasattr(page, "carried"):
                 self._carried[key] = page.carried()
             self.removeWidget(page)
             page.deleteLater()
-        self.show_key(shown)
+        if shown != FIRST:
+            self._bring(shown)
 
     def set_sizes(self, sizes: Sizes) -> None:
         """Lay out for a size of the window."""

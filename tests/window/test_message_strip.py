@@ -6,6 +6,7 @@ from pytestqt.qtbot import QtBot
 
 from core.words import Words
 from gui.frame.messages import MessageArea
+from gui.frame.window import MainWindow
 from gui.theme import theme
 
 NAMES = {"en": "Qwen3-32B on two RTX 3090, edited", "zh_CN": "两张 RTX 3090 上的 Qwen3-32B（已编辑）"}
@@ -54,3 +55,17 @@ def test_a_message_that_fits_has_one_line(area: MessageArea, qtbot: QtBot) -> No
     qtbot.waitUntil(lambda: strip.sizeHint().height() == theme().px(50))
     area.resize(1400, 100)
     qtbot.waitUntil(lambda: strip.sizeHint().height() == theme().px(32))
+
+
+def test_what_was_done_goes_with_the_next_edit_or_workspace(window: MainWindow) -> None:
+    window.show()
+    messages = window.workspace.messages
+    for go in (
+        lambda: window.document.set_value("workload.users", 3),
+        lambda: window.stack.show_key("validate"),
+    ):
+        messages.tell("file", "good", "9 runs added.", [("Undo", int)])
+        messages.tell("fault", "bad", "no disk")
+        assert "9 runs" in messages.text_of("file")
+        go()
+        assert list(messages.subjects()) == ["fault"]
