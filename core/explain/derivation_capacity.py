@@ -169,7 +169,7 @@ def _textbook(point: Estimate, plan: MemoryPlan, key: str) -> tuple[Step, ...]:
         held = _on_all(plan, whole_down(pool / each))
         return (*token, worked("kv_tokens", "T", held, "tokens", source))
     if key == "max_length":
-        users = max(1, plan.users_on_one(plan.counted(point.scenario.workload.users)))
+        users = max(1, plan.users_on_one(plan.counted(users_meant(point.scenario))))
         length = whole_down(pool / (each * Sym("C_1", users, "count", "C_1")))
         return (*token, worked("max_length", "L_1", length, "tokens", source))
     tokens = Sym("L", point.scenario.workload.tokens_per_request, "tokens", "L_all")

@@ -127,8 +127,10 @@ class MemoryPlan:
     def most_users(self, tokens: int, prefix: int) -> int:
         """Requests of ``tokens`` that the pools of all replicas hold at once.
 
-        No limit where a request keeps nothing of its own.
+        No limit where a request keeps nothing of its own; none where it is longer than a place for it.
         """
+        if self.slot_tokens is not None and tokens > self.slot_tokens:
+            return 0
         left = self.pool - int(self.demand.shared_bytes(tokens, prefix))
         each = int(self.demand.request_bytes(tokens, prefix))
         held = max(0, left // each) if each else self.free_users
@@ -141,9 +143,9 @@ class MemoryPlan:
         return None if self.batch is None else self.replicas * self.copies * self.batch
 
     def counted(self, users: int) -> int:
-        """Of so many users those that hold a cache at once: no more than run."""
+        """Of so many users those that hold a cache at once: no more than run, or have a place."""
         most = self.most_running()
-        return users if most is None else min(users, most)
+        return int(min(users, self.places, math.inf if most is None else most))
 
     def ledger(self, workload: Workload, users: float | None) -> Ledger:
         """The ledger for ``users`` requests at once (None: the workload's own number)."""

@@ -5,6 +5,8 @@ import pytest
 
 from core.catalog.accelerators import all_accelerators, load_accelerator
 from core.catalog.models import load_model
+from core.estimator import estimate
+from core.explain.derivation import derive
 from core.latency.local import ENGINES, local_plan_of
 from core.latency.local_profile import load_local_profile, local_profile_for, profile_names
 from core.latency.offload import LEAST_COPIED_BATCH, placement
@@ -241,6 +243,25 @@ def test_slots_share_a_step_and_further_users_wait():
     prefill, decode = phases(service, 1.0)
     assert decode.bottleneck == "bandwidth" and prefill.bottleneck == "compute"
     assert decode.compute_format == "int8"
+
+
+@pytest.mark.parametrize("engine", ["llamacpp", "ollama"])
+def test_what_is_longer_than_a_slot_has_no_users(engine):
+    """No users where no request is admitted, and a length is shared among those that have a slot."""
+
+    def capacity_of(slots):
+        settings = Engine(name=engine, n_parallel=slots, max_model_len=8192)
+        work = Workload(users=8, prompt_tokens=1024, output_tokens=512)
+        return estimate(scenario().model_copy(update={"engine": settings, "workload": work}))
+
+    cut, alone, half = (capacity_of(slots) for slots in (8, 1, 4))
+    assert cut.verdict.headline.key == "verdict.too_long_slot"
+    assert (cut.capacity.max_users, cut.capacity.max_length) == (0, 1024)
+    assert cut.capacity.max_users_at_model_length == 8
+    assert (alone.capacity.max_users, alone.capacity.max_length) == (1, 8192)
+    assert (half.capacity.max_users, half.capacity.max_length) == (4, 2048)
+    assert derive(cut, "concurrent_users").total.value == 0
+    assert derive(alone, "max_length").total.value == 8192
 
 
 def test_drafts_that_are_verified_cost_less_than_steps_of_their_own():
