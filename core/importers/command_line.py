@@ -42,7 +42,9 @@ _IMAGES = (
 )
 _ASSIGNMENT = re.compile(r"(?:\$env:)?([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _ENDS = frozenset({"&&", "||", ";", "|", "&"})
-_REDIRECT = re.compile(r"\d*>>?.*|<.*")
+# Where the output goes: the sign alone has its file behind it.
+_REDIRECT_ALONE = re.compile(r"(?:\d*|&)(?:>>?|<)&?")
+_REDIRECT = re.compile(r"(?:\d*|&)>>?.*|<.*")
 # Options of "docker run" that stand alone; all others of its options take a value.
 _DOCKER_FLAGS = frozenset("-d -i -t -it -ti --rm --init --privileged --detach --interactive --tty".split())  # noqa: SIM905
 _VERSION = re.compile(r":v?(\d+\.\d+(?:\.\d+)?)")
@@ -87,7 +89,9 @@ def words_of(text: str) -> list[str]:
     if re.search(r"[A-Za-z]:/", text):
         text = re.sub(r"(?<=[\w.])\\(?=[\w.])", "/", text)
     try:
-        words = shlex.split(text.replace("\n", " ; "))
+        reader = shlex.shlex(text.replace("\n", " ; "), posix=True, punctuation_chars="|;")
+        reader.whitespace_split, reader.commenters = True, ""
+        words = list(reader)
     except ValueError:
         raise UnreadableFile(Problem("importer.command_quote")) from None
     if len(words) > MAX_WORDS:
@@ -122,18 +126,28 @@ def _asked_of(server: Invocation, client: Invocation) -> Invocation:
 def _segments(words: list[str]) -> list[list[str]]:
     segments: list[list[str]] = [[]]
     for word in words:
-        if word in _ENDS:
+        if word in _ENDS or (word and not word.strip("|;&")):
             segments.append([])
             continue
-        ended = word.endswith(";") and len(word) > 1
+        ended = word.endswith("&") and not _REDIRECT_ALONE.fullmatch(word)
         segments[-1].append(word[:-1] if ended else word)
         if ended:
             segments.append([])
     return [segment for segment in segments if segment]
 
 
+def _without_redirects(words: list[str]) -> list[str]:
+    kept: list[str] = []
+    awaited = False  # the file of a redirection
+    for word in words:
+        if not awaited and not _REDIRECT.fullmatch(word):
+            kept.append(word)
+        awaited = not awaited and _REDIRECT_ALONE.fullmatch(word) is not None
+    return kept
+
+
 def _in_segment(words: list[str], environment: dict[str, str], depth: int) -> Invocation | None:
-    rest = [word for word in words if not _REDIRECT.fullmatch(word)]
+    rest = _without_redirects(words)
     devices: int | None = None
     image = version = ""
     if "run" in rest[:3] and any(word.rpartition("/")[2] in ("docker", "podman") for word in rest[:2]):

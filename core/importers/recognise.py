@@ -15,6 +15,7 @@ from typing import Any, Literal
 from core import strict_json
 from core.catalog.models import load_model
 from core.errors import InvalidScenario, NotFound, Problem, UnreadableFile
+from core.importers.compose import looks_like_compose, read_compose
 from core.importers.engine_command import Command, apply_command, looks_like_command, parse_command
 from core.importers.gguf import is_gguf, read_gguf
 from core.importers.gguf_model import model_from_gguf
@@ -177,6 +178,9 @@ def _written(data: bytes) -> Imported | None:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
+    if looks_like_compose(text):
+        started, note = read_compose(text)
+        return Imported("command", (note,), command=started)
     if looks_like_command(text):
         return Imported("command", command=parse_command(text))
     if re.search(r"memory\.total", text) or re.match(
@@ -226,7 +230,8 @@ def apply_import(found: Imported, base: Scenario) -> tuple[Scenario, tuple[Probl
     catalogue does not have.
     """
     if found.command is not None:
-        return apply_command(found.command, base)
+        scenario, notes = apply_command(found.command, base)
+        return scenario, (*found.notes, *notes)
     if found.model is not None:
         scenario = _with_model(found.model, base)
         return scenario, (*found.notes, *_shortened(scenario, base))

@@ -208,6 +208,39 @@ def test_what_is_ignored_is_listed() -> None:
     assert [note.code for note in notes] == ["importer.command_hardware", "importer.command_ignored"]
 
 
+@pytest.mark.parametrize(
+    "behind",
+    [
+        " > log",
+        " >log 2>err",
+        " >> log 2>> err < /dev/null &",
+        " 2>&1 | tee x",
+        " 2>&1 |tee x",
+        " 2>&1|tee x",
+        " &> log",
+        " &>log",
+        " >& log &",
+        " &",
+        "&",
+        "|tee log",
+        " || exit 1",
+        "; echo done",
+    ],
+)
+def test_where_the_output_goes_is_no_argument(behind: str) -> None:
+    command = parse_command(f"nohup vllm serve Qwen/Qwen3-8B --max-model-len 8192{behind}")
+    assert (command.ignored, command.unread, command.settings["engine.max_model_len"]) == ([], [], 8192)
+
+
+def test_what_stands_in_quotes_or_for_a_secret_is_no_redirection() -> None:
+    command = parse_command(
+        "docker run -e HF_TOKEN=<secret> --gpus 2 vllm/vllm-openai:v0.11.0 --model Qwen/Qwen3-8B "
+        "--chat-template 'a | b > c' -tp 2"
+    )
+    assert command.model == "Qwen/Qwen3-8B" and command.settings["tp"] == 2
+    assert command.ignored == ["--chat-template a | b > c"]
+
+
 def test_values_that_are_none_are_listed_and_impossible_ones_refused() -> None:
     command = parse_command("vllm serve Qwen/Qwen3-8B --max-model-len lots --kv-cache-dtype int3 -tp")
     assert command.unread == ["--max-model-len lots", "--kv-cache-dtype int3", "-tp"]
