@@ -159,6 +159,8 @@ def _unused(point: Estimate, path: str) -> bool:
     scenario = point.scenario
     if path == "deployment.network_gbit_per_s":
         return scenario.deployment.nodes == 1
+    if path == "engine.version":
+        return not scenario.engine.version
     if path == "engine.lora_rank":
         return scenario.engine.max_loras == 0
     if path == "engine.n_gpu_layers":

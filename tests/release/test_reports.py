@@ -525,8 +525,11 @@ def test_a_report_names_what_is_set_and_no_more(points):
         assert WORDS.field(path) not in plain and WORDS.field(path) in set_
     for path in ("deployment.nodes", "deployment.network_gbit_per_s", "speculative.kind"):
         assert WORDS.field(path) not in plain and WORDS.field(path) not in set_
-    for path in ("workload.users", "engine.max_model_len", "precision.weights"):
+    for path in ("workload.users", "engine.max_model_len", "precision.weights", "engine.version"):
         assert WORDS.field(path) in plain
+    unsaid = estimate(with_values(points["llama"].scenario, {"engine.version": ""}))
+    rows = dict(report_of(unsaid, WORDS, with_advice=False).scenario.rows)
+    assert WORDS.field("engine.version") not in rows and all(rows.values())
 
 
 def test_formulas_of_a_page_have_indices_and_powers(points):
