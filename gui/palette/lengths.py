@@ -100,7 +100,7 @@ def spelt_out(text: str) -> str:
 
 
 def lengths_in(text: str) -> list[Length]:
-    """The lengths and users that a spelt-out text says, each kind once, in the text's order."""
+    """The lengths and users that a spelt-out text says, in the text's order."""
     items = [_item(found) for found in _ITEM.finditer(text)]
     choices: list[list[_Claim | None]] = []
     for place, word in enumerate(items):
@@ -108,15 +108,12 @@ def lengths_in(text: str) -> list[Length]:
             continue
         beside = items[max(0, place - 1) : place] + items[place + 1 : place + 2]
         choices.append([None, *((word, number) for number in beside if _belongs(word, number, text))])
-    found: dict[Kind, Length] = {}
+    found: list[Length] = []
     for word, number in max(_ways(choices), key=lambda way: _likely(way, text), default=[]):
-        if word.kind is None or word.kind in found:
-            continue
-        start, end = min(word.start, number.start), max(word.end, number.end)
-        found[word.kind] = Length(word.kind, number.text, start, end)
-    if "read" in found:
-        found.pop("context", None)  # said beside the prompt it is another thing
-    return sorted(found.values(), key=lambda length: length.start)
+        if word.kind is not None:
+            start, end = min(word.start, number.start), max(word.end, number.end)
+            found.append(Length(word.kind, number.text, start, end))
+    return sorted(found, key=lambda length: length.start)
 
 
 def _item(found: re.Match[str]) -> _Item:

@@ -6,7 +6,7 @@ filling between them, are named beside what was understood.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.catalog.search import in_latin, is_size
 from core.errors import InferometerError
@@ -43,8 +43,8 @@ _LONGEST_NAME = 5  # words of a device's name
 _LONGEST_MODEL = 8
 # Words of a sentence around the names.
 _FILLING = re.compile(
-    "a|an|the|on|in|of|at|for|with|and|to|does|do|it|is|fit|fits|run|runs|will|can|gpu|gpus|cards?|each|tokens?"
-    "|[-–—_/+&|:=~]+|(?:在|上|下|用|能|吗|放|跑|运行|和|每|个|人|张|卡|的|部署|推理|多少|几|上下文|长度)+"
+    "a|an|the|on|in|of|at|for|with|and|or|to|does|do|it|is|fit|fits|run|runs|will|can|gpu|gpus|cards?|each|tokens?|weights?"
+    "|[-–—_/+&|:=~]+|(?:在|上|下|用|能|吗|放|跑|运行|和|或者?|每|个|人|张|卡|的|权重|部署|推理|多少|几|上下文|长度)+"
 )
 _BETWEEN = re.compile(r"(?<=[\w.+-])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])(?=[a-z0-9])")
 _MARKS = re.compile(r"[?？,，。;；、：!！()（）]")
@@ -57,6 +57,7 @@ class Question:
     parts: tuple[str, ...]
     steps: tuple[Step, ...]
     unknown: tuple[str, ...] = ()  # words that say nothing known, as typed
+    twice: tuple[str, ...] = ()  # what contradicts something that is taken, as typed
 
     def changes(self, scenario: Scenario) -> Changes:
         """Everything to set, with what follows from each.  Raises InferometerError."""
@@ -99,6 +100,7 @@ def question_of(text: str, scenario: Scenario, shelf: Catalogue, words: Words) -
     model, unknown = _model(left, shelf)
     if device is not None:
         unknown = tuple(word for word in unknown if word not in MAKERS)
+    unknown = _second(unknown, device, model, terms, shelf)
     count = terms.devices if terms.devices is not None else count
     found: Parts = []  # in the order in which one may change what comes after
     if model is not None:
@@ -116,7 +118,38 @@ def question_of(text: str, scenario: Scenario, shelf: Catalogue, words: Words) -
         return None  # a name alone is found as such
     found += [(one.label, one.changes) for one in asked] + behind
     unknown = tuple(dict.fromkeys((*unknown, *terms.refused)))
-    return Question(tuple(part for part, _ in found if part), tuple(step for _, step in found), unknown)
+    parts, twice = tuple(part for part, _ in found if part), tuple(dict.fromkeys(terms.twice))
+    question = Question(parts, tuple(step for _, step in found), unknown, twice)
+    return _cut(question, terms, scenario, words)
+
+
+def _second(
+    left: tuple[str, ...], device: Accelerator | None, model: Model | None, terms: Terms, shelf: Catalogue
+) -> tuple[str, ...]:
+    """What is left without a second device or model, which are not taken."""
+    more, rest = (None, left) if model is None else _model(list(left), shelf)
+    other, _, last = (None, None, list(rest)) if device is None else _device(list(rest), shelf)
+    if more is not None or other is not None:
+        terms.twice += [word for word in left if word not in last]
+    return tuple(last)
+
+
+def _cut(question: Question, terms: Terms, scenario: Scenario, words: Words) -> Question:
+    """The question with the lengths that are set, where those that were said are too long."""
+    if terms.prompt_tokens is None and terms.output_tokens is None:
+        return question
+    try:
+        now = dict(question.changes(scenario))
+    except InferometerError:  # it is told when it is asked for
+        return question
+    prompt, output = terms.prompt_tokens, terms.output_tokens
+    read = None if prompt is None else int(str(now["workload.prompt_tokens"]))
+    written = None if output is None else int(str(now["workload.output_tokens"]))
+    if (read, written) == (prompt, output):
+        return question
+    asked, most = _length_text(prompt, output, words), _length_text(read, written, words)
+    told = words("palette.most", lengths=most)
+    return replace(question, parts=tuple(told if part == asked else part for part in question.parts))
 
 
 def _engine_name(terms: Terms, scenario: Scenario, device: Accelerator | None) -> EngineName:
@@ -193,10 +226,14 @@ def _work_parts(terms: Terms, words: Words) -> Parts:
         found.append((words("palette.rate", rate=editable(rate, "1/s")), lambda _s: load))
     prompt, output = terms.prompt_tokens, terms.output_tokens
     if prompt is not None or output is not None:
-        said = [words("compare.prompt", tokens=show_tokens(prompt))] if prompt is not None else []
-        said += [words("palette.output", tokens=show_tokens(output))] if output is not None else []
-        found.append((" · ".join(said), _length_step(prompt, output)))
+        found.append((_length_text(prompt, output, words), _length_step(prompt, output)))
     return found
+
+
+def _length_text(prompt: int | None, output: int | None, words: Words) -> str:
+    said = [words("compare.prompt", tokens=show_tokens(prompt))] if prompt is not None else []
+    said += [words("palette.output", tokens=show_tokens(output))] if output is not None else []
+    return " · ".join(said)
 
 
 def _target_parts(terms: Terms, words: Words) -> Parts:
@@ -306,13 +343,24 @@ def _users_step(number: int) -> Step:
     return step
 
 
+def _longest(scenario: Scenario) -> int:
+    """Tokens of the longest request that the engine may be set to."""
+    engine = scenario.engine
+    most = max(engine.max_model_len, engine.separate_slots * scenario.model.max_context)
+    return engine.model_copy(update={"max_model_len": most}).longest_request
+
+
 def _length_step(prompt: int | None, output: int | None) -> Step:
     def step(scenario: Scenario) -> Changes:
         work = scenario.workload
         read = work.prompt_tokens if prompt is None else prompt
+        written = work.output_tokens if output is None else output
+        if output is not None and (prompt is None or output >= read):
+            longest = _longest(scenario)
+            written = min(written, max(longest - read, longest // 2))
         lengths = {
             "prompt_tokens": read,
-            "output_tokens": work.output_tokens if output is None else output,
+            "output_tokens": written,
             "shared_prefix_tokens": min(work.shared_prefix_tokens, read - 1),
         }
         return preset_changes(scenario, lengths)

@@ -124,7 +124,8 @@ class Sources:
     def asked(self, text: str) -> list[Entry]:
         """A whole question, "qwen3-32b 4 bit 2x3090 16 users 16k", as one edit; none for other texts.
 
-        With it goes what it leaves as it was, and the way there; words that say nothing known are named.
+        With it goes what it leaves as it was, and the way there; words that say nothing known or that
+        contradict others are named.
         """
         window, words = self._window, self._window.words
         document, shelf = window.document, window.workspace.forms.catalogue
@@ -152,10 +153,10 @@ class Sources:
         if kept:
             first, names = next(iter(kept)), " · ".join(kept.values())
             found.append(Entry("field", names, lambda: window.go_to(first), words("palette.keeps")))
-        if question.unknown:
-            said = " · ".join(question.unknown)
-            again = lambda: window.shell.open_palette(text)  # noqa: E731
-            found.append(Entry("unread", said, again, words("palette.unknown")))
+        for said, why in ((question.twice, "palette.not_both"), (question.unknown, "palette.unknown")):
+            if said:
+                again = lambda: window.shell.open_palette(text)  # noqa: E731
+                found.append(Entry("unread", " · ".join(said), again, words(why)))
         return found
 
     def engines(self) -> list[Entry]:

@@ -11,7 +11,9 @@ from core.spec.change import with_values
 from core.spec.scenario import Scenario
 from core.words import Words
 from gui.catalogue import Catalogue
+from gui.frame.window import MainWindow
 from gui.palette.question import Question, question_of
+from gui.palette.sources import Sources
 from gui.samples import load_sample
 from gui.samples import samples as packaged
 
@@ -79,3 +81,87 @@ def test_a_dash_between_things_says_nothing(text: str, parts: tuple[str, ...], s
 def test_a_division_that_there_is_not_is_not_understood(said: str, scenario: Scenario) -> None:
     found = question(f"{said} 16 users", scenario)
     assert (found.parts, found.unknown) == (("16 users",), (said,))
+
+
+@pytest.mark.parametrize("language", sorted(WORDS))
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("5 rps 16 users", ("5 rps",)),
+        ("每秒5个请求 16 用户", ("每秒5个请求",)),
+        ("5 rps 3 rps", ("3 rps",)),
+        ("16 users 32 users", ("32 users",)),
+        ("16 用户 32 用户", ("32 用户",)),
+        ("users 16 users 32 4090", ("users 32",)),
+        ("q4_k_m fp8", ("fp8",)),
+        ("q4_k_m q8_0", ("q8_0",)),
+        ("4 bit bf16", ("bf16",)),
+        ("int4 fp8 16k", ("fp8",)),
+        ("int8 fp8", ("fp8",)),
+        ("4 bit 8位 16 users", ("8位",)),
+        ("4 bit or 8 bit, 16 users", ("8 bit",)),
+        ("kv fp8 kv int4", ("kv int4",)),
+        ("tp2 tp4", ("tp4",)),
+        ("ttft 1 ttft 2", ("ttft 2",)),
+        ("tpot 50ms 30 tok/s", ("30 tok/s",)),
+        ("16k 32k", ("32k",)),
+        ("16k in 1k out 2k out", ("2k out",)),
+        ("vllm sglang qwen3-8b", ("sglang",)),
+        ("4090 h100 qwen3-8b", ("h100",)),
+        ("qwen3-8b qwen3-32b 4090", ("qwen3-32b",)),
+    ],
+)
+def test_what_contradicts_is_named(
+    text: str, left: tuple[str, ...], language: str, scenario: Scenario
+) -> None:
+    found = question(text, scenario, language)
+    assert (found.twice, found.unknown) == (left, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("16 users, users 16", "16 users"),
+        ("tp2 tp 2", "TP 2"),
+        ("4 bit awq", "AWQ INT4"),
+        ("gptq 4 bit", "GPTQ INT4"),
+        ("fp8 8 bit", "FP8 per tensor"),
+        ("q4_k_m 4 bit", "GGUF Q4_K_M"),
+        ("tpot 50ms 20 tok/s", "Per token ≤ 50 ms"),
+        ("4 bit weights, bf16 cache", "AWQ INT4"),
+    ],
+)
+def test_the_same_said_twice_is_no_contradiction(text: str, part: str, scenario: Scenario) -> None:
+    found = question(text, scenario)
+    assert part in found.parts and not found.twice and not found.unknown
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "lengths"),
+    [
+        ("10M tokens", "39.5K prompt, the most the model takes", (40448, 512)),
+        ("prompt 2k answer 1m", "2K prompt · 38K output, the most the model takes", (2048, 38912)),
+        ("1m out", "39K output, the most the model takes", (1024, 39936)),
+        ("16k in 1k out", "16K prompt · 1K output", (16384, 1024)),
+    ],
+)
+def test_a_length_that_is_cut_says_so(
+    text: str, told: str, lengths: tuple[int, int], scenario: Scenario
+) -> None:
+    """Qwen3-8B takes 40,960 tokens (max_position_embeddings of its config.json)."""
+    found = question(f"qwen3-8b {text}", scenario)
+    assert found.parts[1:] == (told,)
+    work = with_values(scenario, dict(found.changes(scenario))).workload
+    assert (work.prompt_tokens, work.output_tokens) == lengths
+
+
+def test_a_context_beside_a_prompt_is_not_understood(scenario: Scenario) -> None:
+    assert question("上下文128k 输入4k", scenario).unknown == ("上下文128k",)
+
+
+@pytest.mark.parametrize("language", sorted(WORDS))
+def test_the_palette_lists_what_is_not_taken(window: MainWindow, language: str) -> None:
+    window.language.use(language)
+    listed = {entry.context: entry.name for entry in Sources(window).asked("5 rps 16 users foobar")}
+    assert listed[window.words("palette.not_both")] == "5 rps"
+    assert listed[window.words("palette.unknown")] == "foobar"
