@@ -63,8 +63,9 @@ _USERS = re.compile(
     rf"{_START}(\d+)\s*(?:concurrent\s+)?(?:(?:{PEOPLE}){_END}|{PEOPLE_ZH})"
     rf"|(?:{_START}(?:users|concurrency)|并发数?|用户数?){_IS}(\d+){_END}"
 )
+# "270m" is the size of a model.
 _LENGTH = re.compile(
-    rf"{_START}(\d{{1,7}}(?:\.\d{{1,3}})?\s*[km]){_END}\s*(?:tokens?|context|ctx|上下文)?"
+    rf"{_START}(\d{{1,7}}(?:\.\d{{1,3}})?\s*k|\d{{1,2}}(?:\.\d{{1,3}})?\s*m){_END}\s*(?:tokens?|context|ctx|上下文)?"
     rf"|{_START}(\d{{3,7}})\s*tokens?{_END}|{_START}(\d{{5,7}}){_END}"
 )
 _PART = re.compile(rf"{_START}(tp|pp|ep|dp){_IS}(\d{{1,4}}){_END}")

@@ -60,6 +60,8 @@ def test_formats_choose_no_model(text: str, scenario: Scenario) -> None:
         ("gpt-oss 16 users", "gpt-oss-20b"),
         ("gptoss120b h100", "gpt-oss-120b"),
         ("qwen3coder30b 4090", "Qwen3-Coder-30B-A3B-Instruct"),
+        ("gemma 3 270m 16 users", "gemma-3-270m-it"),
+        ("smollm2 360m 16k", "SmolLM2-360M-Instruct"),
         ("scout 16 users", "Llama-4-Scout-17B-16E-Instruct"),
         ("minimax m2 16 users", "MiniMax-M2"),
         ("falcon h1 34b 4090", "Falcon-H1-34B-Instruct"),
@@ -75,6 +77,7 @@ def test_formats_choose_no_model(text: str, scenario: Scenario) -> None:
 def test_a_name_is_found_however_it_is_typed(text: str, part: str, scenario: Scenario) -> None:
     found = question_of(text, scenario, SHELF, Words("en"))
     assert found is not None and part in found.parts
+    assert not any("0M" in said for said in found.parts[1:])
 
 
 @pytest.mark.parametrize("spelling", [str, str.lower])
