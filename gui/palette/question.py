@@ -202,7 +202,9 @@ def _layout_step(said: dict[str, int], count: int | None) -> Step:
         now, experts, copies = layout_of(scenario), said.get("ep", 1), said.get("dp", 1)
         tensor = said.get("tp", now.tensor if now.tensor % experts == 0 else experts)
         stages = said.get("pp", now.pipeline if "tp" not in said else 1)
-        if count is not None and "dp" in said and "tp" not in said and count % (copies * stages) == 0:
+        divides = count is not None and count % (tensor * stages) == 0
+        spread = "dp" in said or ("pp" in said and not divides)  # "2x 4090 pp2" leaves no two for a layer
+        if count is not None and spread and "tp" not in said and count % (copies * stages) == 0:
             tensor = count // (copies * stages)
         devices = now.devices
         changes: Changes = []

@@ -155,6 +155,23 @@ def test_a_length_that_is_cut_says_so(
     assert (work.prompt_tokens, work.output_tokens) == lengths
 
 
+@pytest.mark.parametrize(
+    ("text", "layout"),
+    [
+        ("2x 4090 pp2", (2, 1, 2)),
+        ("8 h100 pp4", (8, 2, 4)),
+        ("4 h100 tp2 pp2", (4, 2, 2)),
+        ("h100 pp2 tp2", (4, 2, 2)),
+        ("8 h100 dp2", (8, 4, 1)),
+    ],
+)
+def test_stages_divide_the_devices_that_were_said(
+    text: str, layout: tuple[int, int, int], scenario: Scenario
+) -> None:
+    place = with_values(scenario, dict(question(text, scenario).changes(scenario))).deployment
+    assert (place.accelerators, place.tensor_parallel, place.pipeline_parallel) == layout
+
+
 def test_a_context_beside_a_prompt_is_not_understood(scenario: Scenario) -> None:
     assert question("上下文128k 输入4k", scenario).unknown == ("上下文128k",)
 
