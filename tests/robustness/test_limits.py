@@ -91,6 +91,7 @@ def test_a_model_that_keeps_nothing_is_not_limited_by_memory(scenario: Scenario,
         f"{GROUP}.token_mixer": NoMixer(),
         "engine.name": engine,
         "engine.n_parallel": 64,
+        "engine.max_model_len": 64 * 2048,  # a slot has its share, which holds a request
         "precision.weights": "fp16",
         "precision.kv_cache": "fp16",
     }
