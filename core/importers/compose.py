@@ -1,7 +1,6 @@
 """Docker Compose files: the service that starts an engine, as the command that ``docker run`` would take.
 
-Only what is asked for is read, by a reader of the plain part of YAML: maps, lists, texts over several
-lines.  Nothing is run, and no other file is opened.
+Nothing is run, and no other file is opened.
 """
 
 import re
@@ -13,9 +12,13 @@ from core.errors import Problem, UnreadableFile
 from core.importers.command_line import MAX_TEXT
 from core.importers.engine_command import Command, parse_command
 from core.strict_json import shortened
+from core.yaml_subset import NotRead, parse
 
-_MAX_LINES, _MAX_DEPTH, _MAX_SERVICES = 5000, 20, 200
-_KEY = re.compile(r"""(["']?)([^\s"'#\-\[{][^:"']*|[^\s"'#:\[{]+)\1\s*:(?:\s+(.*))?""")
+_MAX_LINES, _MAX_SERVICES = 5000, 200
+# Nothing that tells what runs, in forms that differ.
+_UNREAD = frozenset(
+    {"volumes", "ports", "healthcheck", "labels", "logging", "networks", "configs", "secrets"}
+)
 _DEFAULT = re.compile(r"\$\{\w+:?-([^}]*)\}")
 
 
@@ -48,15 +51,23 @@ def read_compose(text: str) -> tuple[Command, Problem]:
 
 
 def _services(text: str) -> list[tuple[str, dict[str, Any]]]:
-    lines = [line.expandtabs() for line in _DEFAULT.sub(r"\1", text).splitlines()]
-    if len(lines) > _MAX_LINES:
+    if text.count("\n") > _MAX_LINES:
         return []
-    tree, _ = _node(lines, _next(lines, 0), 0)
+    try:
+        tree = parse("\n".join(_DEFAULT.sub(r"\1", text).splitlines()), _UNREAD)
+    except NotRead:
+        return []
     services = tree.get("services") if isinstance(tree, dict) else None
     if not isinstance(services, dict):
         return []
-    listed = [(name, one) for name, one in services.items() if isinstance(one, dict)]
+    listed = [(str(name), _merged(one)) for name, one in services.items() if isinstance(one, dict)]
     return listed[:_MAX_SERVICES]
+
+
+def _merged(service: dict[str, Any]) -> dict[str, Any]:
+    """With what ``<<`` brings in from elsewhere in the file."""
+    shared = service.get("<<")
+    return {**shared, **service} if isinstance(shared, dict) else service
 
 
 def _as_run(service: dict[str, Any]) -> str:
@@ -76,13 +87,13 @@ def _as_run(service: dict[str, Any]) -> str:
 
 def _words(value: Any) -> list[str]:
     if isinstance(value, list):
-        return [one for one in value if isinstance(one, str)]
+        return [str(one) for one in value if _is_text(one)]
     return shlex.split(value.replace("\\\n", " ")) if isinstance(value, str) else []
 
 
 def _environment(value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
-        yield from ((name, one) for name, one in value.items() if isinstance(one, str))
+        yield from ((str(name), str(one)) for name, one in value.items() if _is_text(one))
     elif isinstance(value, list):
         for one in value:
             if isinstance(one, str) and "=" in one:
@@ -92,7 +103,7 @@ def _environment(value: Any) -> Iterator[tuple[str, str]]:
 
 def _devices(service: dict[str, Any]) -> str:
     """What ``--gpus`` would be told; "" where nothing is said."""
-    if isinstance(service.get("gpus"), str):
+    if _is_text(service.get("gpus")):
         return str(service["gpus"])
     node: Any = service
     for key in ("deploy", "resources", "reservations", "devices"):
@@ -100,93 +111,13 @@ def _devices(service: dict[str, Any]) -> str:
     for one in node if isinstance(node, list) else []:
         if not isinstance(one, dict):
             continue
-        if isinstance(one.get("count"), str):
+        if _is_text(one.get("count")):
             return str(one["count"])
         if isinstance(one.get("device_ids"), list):
-            return f"device={','.join(filter(lambda id_: isinstance(id_, str), one['device_ids']))}"
+            return f"device={','.join(str(id_) for id_ in one['device_ids'] if _is_text(id_))}"
     return ""
 
 
-# -- the plain part of YAML --------------------------------------------------------------------
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
-
-
-def _next(lines: list[str], at: int) -> int:
-    """The next line that says something."""
-    while at < len(lines) and (not lines[at].strip() or lines[at].lstrip().startswith(("#", "---"))):
-        at += 1
-    return at
-
-
-def _is_item(line: str) -> bool:
-    return line.lstrip().startswith("- ") or line.strip() == "-"
-
-
-def _node(lines: list[str], at: int, depth: int) -> tuple[Any, int]:
-    """The map or list that begins in a line, and the line behind it."""
-    if at >= len(lines) or depth > _MAX_DEPTH:
-        return None, len(lines)
-    indent, is_list = _indent(lines[at]), _is_item(lines[at])
-    found: Any = [] if is_list else {}
-    while (at := _next(lines, at)) < len(lines) and _indent(lines[at]) == indent:
-        if _is_item(lines[at]) != is_list:
-            break
-        if is_list:
-            inner = lines[at].lstrip()[1:].lstrip()
-            if _KEY.fullmatch(inner):
-                lines[at] = " " * (_indent(lines[at].replace("-", " ", 1))) + inner
-                value, at = _node(lines, at, depth + 1)
-            else:
-                value, at = _value(lines, at, indent, inner, depth)
-            found.append(value)
-            continue
-        key = _KEY.fullmatch(lines[at].strip())
-        if key is None:
-            at += 1
-            continue
-        found[key[2].strip()], at = _value(lines, at, indent, key[3] or "", depth)
-    return found, max(at, _behind(lines, at, indent))
-
-
-def _behind(lines: list[str], at: int, indent: int) -> int:
-    """The first line that is no deeper: what is deeper and was not understood is passed over."""
-    while at < len(lines) and (not lines[at].strip() or _indent(lines[at]) > indent):
-        at += 1
-    return at
-
-
-def _value(lines: list[str], at: int, indent: int, said: str, depth: int) -> tuple[Any, int]:
-    """What stands behind a key or a dash, and the line behind it."""
-    said = re.sub(r"(?:^|\s+)#.*$", "", said) if said[:1] not in ("'", '"') else said
-    at += 1
-    if not said.strip():
-        below = _next(lines, at)
-        if below < len(lines) and (
-            _indent(lines[below]) > indent or (_indent(lines[below]) == indent and _is_item(lines[below]))
-        ):
-            return _node(lines, below, depth + 1)
-        return "", at
-    end = _behind(lines, at, indent)
-    rest = [line.strip() for line in lines[at:end]]
-    if re.fullmatch(r"[|>][+-]?\d?", said.strip()):
-        return "\n".join(rest).strip(), end
-    whole = "\n".join([said.strip(), *(line for line in rest if not line.startswith("#"))]).strip()
-    if whole.startswith("["):
-        return _listed(whole), end
-    if len(whole) > 1 and whole[0] in "'\"":
-        close = whole.rfind(whole[0])
-        return whole[1 : close if close > 0 else None], end
-    return whole, end
-
-
-def _listed(text: str) -> list[str]:
-    """The texts of "[a, 'b']"."""
-    reader = shlex.shlex(text[1:].rpartition("]")[0] or text[1:], posix=True)
-    reader.whitespace, reader.whitespace_split, reader.commenters = ", \t\n", True, ""
-    try:
-        return list(reader)
-    except ValueError:  # a quotation mark that is never closed
-        return []
+def _is_text(value: Any) -> bool:
+    """A text, or a number that stands for one."""
+    return isinstance(value, (str, int, float)) and not isinstance(value, bool)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from core.explain.ledger_names import taken_at_start
+from core.explain.ledger_names import budget_key
 from core.explain.link_names import link_said
 from core.explain.verdict import CANNOT_RUN, missed_targets
 from core.memory.ledger import LINE_ORDER
@@ -308,10 +308,11 @@ def _memory(points: tuple[Estimate, ...], baseline: int) -> tuple[Row, ...]:
 
 def _limit_names(points: tuple[Estimate, ...]) -> dict[str, str]:
     """Names of the budget and of what lies beyond it, for engines that have one, none, or both."""
-    local = {taken_at_start(point) for point in points}
-    if len(local) > 1:
+    keys = {budget_key(point) for point in points}
+    if len(keys) > 1:
         return {"budget": "budget_or_taken", "outside": "outside_or_unused"}
-    return {"budget": "taken", "outside": "unused"} if True in local else {}
+    (key,) = keys
+    return {} if key == "budget" else {"budget": key, "outside": "unused"}
 
 
 def _size(point: Estimate, key: str) -> int:

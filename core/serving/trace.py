@@ -311,7 +311,8 @@ def _objects(text: str, above: int = 0) -> Iterator[_Row]:
             places = _places(names)
         except UnreadableFile as error:
             values = {**error.problems[0].values, "line": number}
-            raise UnreadableFile(Problem("trace.fields", values=values)) from None
+            code = "trace.fields" if names else "trace.no_fields"
+            raise UnreadableFile(Problem(code, values=values)) from None
         row = _Row(number, *(None if p is None else fields[names[p]] for p in places))
         row.hashes = fields.get("hash_ids")
         yield row

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.evidence.readers.detect import read_files, read_text
-from core.evidence.readers.yaml_subset import NotRead, parse
+from core.yaml_subset import NotRead, parse
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -133,6 +133,25 @@ TREES = st.recursive(
     ),
     max_leaves=20,
 )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: [gpu]", ["gpu"]),
+        ("a: [--model, 'two words', 2] # said", ["--model", "two words", 2]),
+        ("a: []", []),
+        ('a: ["x, y", z]', ["x, y", "z"]),
+    ],
+)
+def test_a_sequence_of_words_in_one_line_is_read(text, expected):
+    assert parse(text) == {"a": expected}
+
+
+@pytest.mark.parametrize("text", ["a: [b, [c]]", "a: {b: c}", "a: [b: {c}]", "a: [b", "a: ['b]"])
+def test_other_collections_in_one_line_are_refused(text):
+    with pytest.raises(NotRead):
+        parse(text)
 
 
 @settings(deadline=None, max_examples=60)

@@ -76,11 +76,21 @@ services:
       OLLAMA_NUM_PARALLEL: 4
       OLLAMA_CONTEXT_LENGTH: "8192"
 """
+SHARED = """\
+x-gpu: &gpu
+  deploy: {"resources": {"reservations": {"devices": [{"count": 2}]}}}
+  image: vllm/vllm-openai
+services:
+  v:
+    <<: *gpu
+    command: [--model, "Qwen/Qwen3-8B", '--tensor-parallel-size', 2]
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "name", "expected"),
     [
+        (SHARED, "v", ("Qwen3-8B", "vllm", "0.21", 40960, 2)),
         (VLLM, "vllm", ("Qwen3-8B", "vllm", "0.11", 40960, 2)),
         (VLLM.replace("\n", "\r\n"), "vllm", ("Qwen3-8B", "vllm", "0.11", 40960, 2)),
         (LLAMA, "llm", ("Qwen3-8B", "llamacpp", "", 8192, 1)),

@@ -341,3 +341,12 @@ def test_a_missing_column_is_told_with_what_is_there_and_what_is_taken(language,
     accepted = str(caught.value.problems[0].values["accepted"]).split(", ")
     for name in accepted:
         parse_trace(f"arrival,{name},output\n0,1,2\n".encode())
+
+
+def test_a_line_without_fields_is_told_as_that():
+    with pytest.raises(UnreadableFile) as error:
+        parse_trace(b'{"timestamp": 1, "input": 2, "output": 3}\n{}\n')
+    (problem,) = error.value.problems
+    assert problem.code == "trace.no_fields" and problem.values["line"] == 2
+    for language in ("en", "zh_CN"):
+        assert "{" not in Words(language).problem(problem)

@@ -12,9 +12,9 @@ from typing import Any
 
 from core.evidence.readers.common import Builder, Reading, count, number, problem, text_of, together, tree_of
 from core.evidence.readers.guidellm_tables import from_console, from_csv, is_console, is_csv
-from core.evidence.readers.yaml_subset import NotRead, parse
 from core.evidence.run import STATISTICS
 from core.units import three_digits
+from core.yaml_subset import NotRead, parse
 
 KEY = "guidellm_other"  # what is no JSON; that comes by ``claims``
 WHOLE = False

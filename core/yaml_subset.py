@@ -1,11 +1,13 @@
 """YAML as programs dump it, read as plain data: no tag makes an object, an alias copies nothing.
 
-Block mappings and sequences, plain, quoted and block scalars, flow collections that are JSON, anchors and
-aliases.  Everything else (tabs as indentation, complex keys, other flow) is refused with its line.
+Block mappings and sequences, plain, quoted and block scalars, flow collections that are JSON or hold nothing
+but scalars, anchors and aliases.  Everything else (tabs as indentation, complex keys, other flow) is refused
+with its line.
 """
 
 import json
 import re
+import shlex
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -172,15 +174,32 @@ class _Reader:
                 raise NotRead(first)
         whole = _joined(parts)
         if text[0] in "[{":
-            try:
-                return json.loads(whole)
-            except (ValueError, RecursionError):
-                raise NotRead(first) from None
+            return _flow(whole, first)
         if text[0] in "\"'":
             return _unquoted(whole, first)
         if text[0] in "%@`" or text.startswith("? "):
             raise NotRead(first)
         return _plain(whole.split(" #")[0].rstrip())
+
+
+def _flow(text: str, line: int) -> object:
+    """A flow collection that is JSON, or a sequence of scalars: "[gpu, 'two words']"."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    found = re.fullmatch(r"\[([^\[\]]*)\]\s*(?:#.*)?", text.strip())
+    if found is None:
+        raise NotRead(line)
+    reader = shlex.shlex(found[1], posix=True)
+    reader.whitespace, reader.whitespace_split, reader.commenters = ",", True, ""
+    try:
+        words = [one.strip() for one in reader]
+    except ValueError:  # a quotation mark that is never closed
+        raise NotRead(line) from None
+    if any("{" in one or "}" in one for one in words):
+        raise NotRead(line)
+    return [_plain(one) for one in words]
 
 
 def _key(text: str, start: int = 0) -> tuple[str, int] | None:
