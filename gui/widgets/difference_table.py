@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
+from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from core.planning.compare import Row
 from core.words import Words
@@ -220,6 +220,7 @@ class DifferenceTable(QAbstractScrollArea):
         self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if leads else Qt.CursorShape.ArrowCursor)
         if index != self._hovered:
             self._hovered = index
+            self.viewport().setToolTip(plain(self.told_at(event.position().y())))
             self.viewport().update()
 
     def told_at(self, y: float) -> str:
@@ -227,13 +228,6 @@ class DifferenceTable(QAbstractScrollArea):
         index = self._at(y)
         row = self._lines[index].row if index >= 0 else None
         return self._words.phrase(row.told) if row is not None and row.told is not None else ""
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        """A tip for such a row."""
-        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            QToolTip.showText(event.globalPos(), plain(self.told_at(event.pos().y())), self)
-            return True
-        return super().viewportEvent(event)
 
     def leaveEvent(self, event: object) -> None:
         """No row any more."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -125,6 +126,12 @@ def test_the_tip_of_a_cost_says_what_it_rests_on(
     table.show_rows(difference_table(points, only_differences=False), "AB", 0)
     said = {table.told_at(y) for y in range(0, 2000, 7)}
     assert any(told in text for text in said) and "" in said and len(said) == 2
+    table.show()
+    tips = set()
+    for y in range(4, 2000, 7):
+        qtbot.mouseMove(table.viewport(), QPoint(300, y))
+        tips.add(table.viewport().toolTip())
+    assert any(told in tip for tip in tips) and "" in tips
     for index, line in enumerate(table._lines):
         if line.row is not None and line.row.key == "per_hour":
             table._go(index)
