@@ -8,14 +8,13 @@ anew; copies of the attention keep each request once.  The degrees are those tha
 from collections.abc import Iterator
 
 from core.memory.capacity import Change
+from core.planning.search_space import NODE, sparse_and_latent
 from core.planning.suggestion import Move
 from core.results import Estimate
-from core.spec.architecture import LatentAttention, MixtureOfExperts
 from core.spec.engine import SERVERS
 from core.spec.scenario import Scenario
 from core.words import Phrase
 
-_NODE = 8  # devices of a server
 _EFFORT = 2.0  # a switch of the engine
 
 
@@ -40,10 +39,7 @@ def latent_moves(point: Estimate) -> Iterator[Move]:
 
 def _divides(scenario: Scenario) -> bool:
     """Whether the engine divides a group so, and the model gains by it."""
-    kinds = scenario.model.architecture.kinds
-    sparse = any(isinstance(kind.channel_mixer, MixtureOfExperts) for kind in kinds)
-    latent = any(isinstance(mixer, LatentAttention) for kind in kinds for mixer in kind.token_mixers)
-    return scenario.engine.name in SERVERS and sparse and latent
+    return scenario.engine.name in SERVERS and all(sparse_and_latent(scenario.model))
 
 
 def _degrees(scenario: Scenario) -> tuple[int, ...]:
@@ -51,7 +47,7 @@ def _degrees(scenario: Scenario) -> tuple[int, ...]:
     tp = scenario.deployment.tensor_parallel
     if scenario.engine.name == "trtllm":
         return (tp,)
-    within = min(tp, _NODE)
+    within = min(tp, NODE)
     return tuple(n for n in dict.fromkeys((within, within // 2, tp)) if n > 1 and tp % n == 0)
 
 

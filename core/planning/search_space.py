@@ -168,9 +168,7 @@ def layouts(base: Scenario, count: int) -> tuple[Deployment, ...]:
 
     if base.engine.name not in SERVERS and base.engine.name != "textbook":
         return tuple(place(1, pp) for pp in _divisors(count))
-    kinds = base.model.architecture.kinds
-    sparse = any(isinstance(kind.channel_mixer, MixtureOfExperts) for kind in kinds)
-    latent = any(isinstance(m, LatentAttention) for kind in kinds for m in kind.token_mixers)
+    sparse, latent = sparse_and_latent(base.model)
     found: list[Deployment] = []
     for tp in _divisors(count):
         if tp <= NODE:
@@ -184,6 +182,13 @@ def layouts(base: Scenario, count: int) -> tuple[Deployment, ...]:
         if tp >= 2 * NODE and tp // NODE <= base.model.architecture.layers:
             found.append(place(NODE, tp // NODE))
     return tuple(dict.fromkeys(found))
+
+
+def sparse_and_latent(model: Model) -> tuple[bool, bool]:
+    """Whether a model has experts, and whether its attention is latent: what decides on layouts."""
+    kinds = model.architecture.kinds
+    sparse = any(isinstance(kind.channel_mixer, MixtureOfExperts) for kind in kinds)
+    return sparse, any(isinstance(m, LatentAttention) for kind in kinds for m in kind.token_mixers)
 
 
 def counts(base: Scenario) -> tuple[int, ...]:

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 from core.errors import InferometerError
 from core.files.atomic import read_limited
@@ -14,22 +13,11 @@ from core.planning.recommend import Recommendation, looks, verified_one, verifyi
 from core.planning.what_runs import WhatRuns
 from core.serving.trace import MAX_BYTES, Trace, parse_trace
 from core.spec.scenario import Scenario
+from gui.work.trace_file import TraceFile
 
 _EVERY_S = 0.15
 _WORTH = 8.0  # times as long as a state took to make, the next one waits at least
 _VERIFIED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class TraceFile:
-    """A trace as it lay there: another one under its name is another one."""
-
-    path: Path
-    size: int  # bytes
-    changed_ns: int
-
-    def __str__(self) -> str:
-        return f"{self.path}\n{self.size}\n{self.changed_ns}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

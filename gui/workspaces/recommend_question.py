@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from core.files.results_file import KeptModels, KeptSearch
 from core.spec.scenario import Scenario
 from core.spec.simulation import Simulation
-from gui.work.search import TraceFile
+from gui.work.trace_file import TraceFile
 
 
 @dataclass(frozen=True, slots=True)

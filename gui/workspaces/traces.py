@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from core.files.beside import beside
 from core.spec.scenario import Scenario
-from gui.work.search import TraceFile
+from gui.work.trace_file import TraceFile
 
 if TYPE_CHECKING:
     from gui.workspaces.registry import Context
